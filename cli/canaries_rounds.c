@@ -225,20 +225,25 @@ static double element(const dpa_weights *w, size_t i) {
     return w->f32 != NULL ? (double)w->f32[i] : w->f64[i];
 }
 
-/* Replaces `model` by its difference from the previous model, and keeps it as the new previous
- * one. */
-static dpa_status subtract(session *s, const char *path, dpa_weights *model, dpa_error *err) {
+/* Replaces the value by its difference from `factor` times the one before (if there is one), and
+ * keeps it as the next one's before. */
+static dpa_status subtract(dpa_weights *value, double factor, dpa_weights *before, dpa_error *err) {
+    dpa_weights change = {.f64 = calloc(value->dim, sizeof(double)), .dim = value->dim};
+    if (change.f64 == NULL) return dpa__fail(err, DPA_NO_MEMORY, "no memory for a change");
+    for (size_t i = 0; i < value->dim; ++i)
+        change.f64[i] = element(value, i) - (before->dim > 0 ? factor * element(before, i) : 0.0);
+    dpa__weights_free(before);
+    *before = *value;
+    *value = change;
+    return DPA_OK;
+}
+
+/* The change since the model of the round before. */
+static dpa_status since_before(session *s, const char *path, dpa_weights *model, dpa_error *err) {
     if (model->dim != s->before.dim)
         return dpa__fail(err, DPA_BAD_INPUT, "%s: has %zu parameters, --initial has %zu", path,
                          model->dim, s->before.dim);
-    dpa_weights change = {.f64 = calloc(model->dim, sizeof(double)), .dim = model->dim};
-    if (change.f64 == NULL) return dpa__fail(err, DPA_NO_MEMORY, "no memory for a change");
-    for (size_t i = 0; i < model->dim; ++i)
-        change.f64[i] = element(model, i) - element(&s->before, i);
-    dpa__weights_free(&s->before);
-    s->before = *model;
-    *model = change;
-    return DPA_OK;
+    return subtract(model, 1.0, &s->before, err);
 }
 
 /* Recovers what the round itself released: the change minus momentum times the previous change. */
@@ -252,16 +257,7 @@ static dpa_status undo_momentum(session *s, const char *path, dpa_weights *chang
     if (s->previous.dim != 0 && s->previous.dim != change->dim)
         return dpa__fail(err, DPA_BAD_INPUT, "%s: has %zu parameters, the round before has %zu",
                          path, change->dim, s->previous.dim);
-    dpa_weights alone = {.f64 = calloc(change->dim, sizeof(double)), .dim = change->dim};
-    if (alone.f64 == NULL) return dpa__fail(err, DPA_NO_MEMORY, "no memory for a change");
-    for (size_t i = 0; i < change->dim; ++i)
-        alone.f64[i] =
-            element(change, i) -
-            (s->previous.dim > 0 ? s->options->momentum * element(&s->previous, i) : 0.0);
-    dpa__weights_free(&s->previous);
-    s->previous = *change;
-    *change = alone;
-    return DPA_OK;
+    return subtract(change, s->options->momentum, &s->previous, err);
 }
 
 /* Checked here because the library's error would not name the file. */
@@ -287,7 +283,7 @@ static dpa_status add_file(session *s, const char *path, dpa_error *err) {
     dpa_weights *next = &s->held[s->count];
     DPA_TRY(dpa__weights_append(next, path, NULL, err));
     ++s->count;
-    if (s->before.dim > 0) DPA_TRY(subtract(s, path, next, err));
+    if (s->before.dim > 0) DPA_TRY(since_before(s, path, next, err));
     if (s->canaries == NULL) {
         DPA_TRY(open_state(s, next->dim, err));
         DPA_TRY(open_schedule(s, err));

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/stream.h"
 #include "help.h"
 #include "output.h"
 #include "trials.h"
@@ -100,29 +101,12 @@ static int source_folder(char *out, size_t size) {
     return EXIT_FAILURE_RUNNING;
 }
 
-static int read_file(const char *path, char **bytes, size_t *count) {
-    FILE *file = fopen(path, "rb");
-    struct stat facts;
-    *bytes = NULL;
-    if (file == NULL || fstat(fileno(file), &facts) != 0) {
-        if (file != NULL) (void)fclose(file);
-        return failed(path, "cannot be read");
-    }
-    *count = (size_t)facts.st_size;
-    *bytes = malloc(*count + 1);
-    const int read = *bytes != NULL && fread(*bytes, 1, *count, file) == *count;
-    (void)fclose(file);
-    if (read) return 0;
-    free(*bytes);
-    return failed(path, "cannot be read");
-}
-
 /* Returns 1 if the file exists with these bytes, -1 if with others, 0 if it does not exist. */
 static int is_there(const char *path, const char *bytes, size_t count) {
     char *found = NULL;
     size_t found_count = 0;
     if (access(path, F_OK) != 0) return 0;
-    if (read_file(path, &found, &found_count) != 0) return -1;
+    if (dpa__file_read_all(path, &found, &found_count, NULL) != DPA_OK) return -1;
     const int same = found_count == count && memcmp(found, bytes, count) == 0;
     free(found);
     return same ? 1 : -1;
@@ -132,8 +116,8 @@ static int copy_file(const char *from, const char *to, mode_t mode) {
     char *bytes = NULL;
     size_t count = 0;
     dpa_error err;
-    int code = read_file(from, &bytes, &count);
-    if (code != 0) return code;
+    int code = 0;
+    if (dpa__file_read_all(from, &bytes, &count, &err) != DPA_OK) return library_error(&err);
     const int there = is_there(to, bytes, count);
     if (there < 0) {
         (void)fprintf(stderr,

@@ -7,8 +7,6 @@
 #include "output.h"
 #include "trials.h"
 
-enum { EXIT_MORE_TO_DO = 75 };
-
 typedef struct import_options {
     game_options game;
     int missing;

@@ -65,8 +65,6 @@ static void init(void *options) {
     o->timeout = o->seconds = (double)INFINITY;
 }
 
-enum { EXIT_MORE_TO_DO = 75 }; /* stopped on request; the same command continues */
-
 typedef struct session {
     const run_options *options;
     dpa_experiment *experiment;
@@ -230,7 +228,8 @@ static dpa_status perform(session *s, dpa_error *err) {
     if (status == DPA_OK) status = check_names(s, err);
     if (status == DPA_OK) status = play(s, err);
     if (status != DPA_OK || s->options->dry_run) return status;
-    evidence_count_trials(&s->evidence, &s->summary);
+    s->evidence.planned = s->summary.planned;
+    s->evidence.missing = s->summary.missing;
     const char *folder = s->options->output != NULL ? s->options->output : s->experiment->output;
     if (folder != NULL) status = evidence_write(&s->evidence, folder, err);
     if (status == DPA_OK && folder != NULL && s->evidence.kind == DPA_EVIDENCE_SIGNALS) {

@@ -154,7 +154,8 @@ static int show_bound(dpa_experiment *experiment, const status_options *o) {
     dpa_status status = dpa_game_open(experiment, &game, &err);
     if (status == DPA_OK) status = dpa_run_collect(&opts, game, &evidence, &summary, &err);
     if (status == DPA_OK) {
-        evidence_count_trials(&evidence, &summary);
+        evidence.planned = summary.planned;
+        evidence.missing = summary.missing;
         status = judge_evidence(&evidence, &common, &report, &err);
     }
     if (status == DPA_OK && summary.missing > 0)

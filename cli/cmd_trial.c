@@ -10,8 +10,6 @@
 #include "output.h"
 #include "trials.h"
 
-enum { EXIT_MORE_TO_DO = 75 };
-
 typedef struct trial_options {
     game_options game;
     const char *index_text, *shard_text, *folder;

@@ -9,9 +9,35 @@
 #include "dpaudit/lab/game.h"
 #include "dpaudit/lab/run.h"
 
-#include "commands.h"
 #include "help.h"
 #include "output.h"
+
+/* All commands, in the order of the help. To add one: cmd_NAME.c defines `const command
+ * command_NAME`, and its name goes into this list. */
+#define COMMAND_LIST(X)                                                                            \
+    X(example)                                                                                     \
+    X(counts)                                                                                      \
+    X(scores)                                                                                      \
+    X(one_run)                                                                                     \
+    X(cosines)                                                                                     \
+    X(losses)                                                                                      \
+    X(canaries)                                                                                    \
+    X(attack)                                                                                      \
+    X(account)                                                                                     \
+    X(calibrate)                                                                                   \
+    X(train)                                                                                       \
+    X(run)                                                                                         \
+    X(trainer)                                                                                     \
+    X(trial)                                                                                       \
+    X(import)                                                                                      \
+    X(status)                                                                                      \
+    X(show)                                                                                        \
+    X(export)                                                                                      \
+    X(landscape)                                                                                   \
+    X(plan)                                                                                        \
+    X(selftest)                                                                                    \
+    X(report)                                                                                      \
+    X(verify)
 
 #define DECLARE(name) extern const command command_##name;
 COMMAND_LIST(DECLARE)

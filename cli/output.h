@@ -14,7 +14,8 @@ enum {
     EXIT_USAGE = 2,
     EXIT_INPUT = 3,
     EXIT_FAILURE_RUNNING = 4,
-    EXIT_INCONCLUSIVE = 5
+    EXIT_INCONCLUSIVE = 5,
+    EXIT_MORE_TO_DO = 75 /* stopped on request, or trials are missing; the same command continues */
 };
 
 /* Prints "dpaudit scores: …" and a pointer to the help; returns EXIT_USAGE. */
@@ -64,6 +65,8 @@ void output_remember(int argc, char **argv);
 /* Flushes standard output; a failed write (full disk, closed pipe) turns `code` into
  * EXIT_FAILURE_RUNNING. */
 int output_finish(int code);
+/* Seconds of a clock that is never set. */
+double now(void);
 /* Prints three digits and never a power of ten: 0.12, 12.3, 1230000. */
 void print_about(FILE *out, double value);
 /* 95 s, 12 min, 3.4 h, 2.1 days */

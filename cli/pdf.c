@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/stream.h"
 #include "output.h"
 
 enum { PATH_SIZE = 4096, NOT_FOUND = 127 };
@@ -84,24 +85,8 @@ static int run_any_browser(const char *folder) {
     return NOT_FOUND;
 }
 
-static char *read_whole(const char *path, size_t *size) {
-    FILE *file = fopen(path, "rb");
-    char *data = NULL;
-    long length = -1;
-    if (file == NULL) return NULL;
-    if (fseek(file, 0, SEEK_END) == 0) length = ftell(file);
-    if (length > 0 && fseek(file, 0, SEEK_SET) == 0) data = malloc((size_t)length);
-    if (data != NULL && fread(data, 1, (size_t)length, file) != (size_t)length) {
-        free(data);
-        data = NULL;
-    }
-    (void)fclose(file);
-    *size = data != NULL ? (size_t)length : 0;
-    return data;
-}
-
 static int print_in(const char *folder, const char *page, const char *path) {
-    char name[PATH_SIZE];
+    char name[PATH_SIZE], *pdf = NULL;
     dpa_error err;
     size_t size = 0;
     (void)snprintf(name, sizeof name, "%.2000s/page.html", folder);
@@ -113,8 +98,8 @@ static int print_in(const char *folder, const char *page, const char *path) {
         return EXIT_FAILURE_RUNNING;
     }
     (void)snprintf(name, sizeof name, "%.2000s/page.pdf", folder);
-    char *pdf = read_whole(name, &size);
-    if (pdf == NULL) {
+    if (dpa__file_read_all(name, &pdf, &size, NULL) != DPA_OK || size == 0) {
+        free(pdf);
         (void)fprintf(stderr, "dpaudit report: Chromium did not print the page\n");
         return EXIT_FAILURE_RUNNING;
     }

@@ -23,7 +23,7 @@ static struct {
     int shown, terminal;
 } state;
 
-static double now(void) {
+double now(void) {
     struct timespec t;
     (void)clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;

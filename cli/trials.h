@@ -49,8 +49,6 @@ void worker_command_make(const char *path, const game_options *options, worker_c
 void run_opts_make(const dpa_experiment *experiment, const game_options *options,
                    dpa_run_opts *out);
 
-/* Records how many trials the evidence rests on and how many are missing. */
-void evidence_count_trials(dpa_evidence *evidence, const dpa_run_summary *summary);
 /* Writes the evidence into a folder, which is made if needed: NAME.npz and, for `export`, each
  * array as NPY or CSV. */
 dpa_status evidence_write(const dpa_evidence *evidence, const char *folder, dpa_error *err);

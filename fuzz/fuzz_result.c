@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "report/assets.h"
 #include "report/html.h"
 
 static size_t count_of(const char *text, const char *word) {

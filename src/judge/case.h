@@ -87,9 +87,9 @@ dpa_status dpa__case_add(dpa__case *c, dpa_result *result, dpa_role role, dpa_er
 dpa_status dpa__whole_training(dpa__case *c, const dpa_result *step, dpa_error *err);
 /* What the deciding test would have detected (power.c); n1 and n0 are the sizes of the classes. */
 dpa_status dpa__power_state(dpa__case *c, double n1, double n0, dpa_error *err);
+/* The same of the scan in the family dp. */
+dpa_status dpa__power_scan(dpa__case *c, double n1, double n0, dpa_error *err);
 /* Records the assumptions that lints, missing trials and exhausted families contradict. */
 dpa_status dpa__doubts(dpa__case *c, const dpa_lints *lints, dpa_error *err);
-/* Whether trainings fail more often with the record than without it (failures.c). */
-dpa_status dpa__say_failures(dpa__case *c, dpa_error *err);
 
 #endif

@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "estimate/epsilon_star.h"
-#include "judge/losses_sections.h"
 #include "judge/verdict.h"
+#include "report/model.h"
 
 enum { RATE_POINTS = 100, GOODNESS_SIZES = 10 };
 
@@ -220,6 +220,101 @@ static dpa_status goodness_side(context *c, const dpa_losses *l, int heldout, dp
     return DPA_OK;
 }
 
+/* ── slices ────────────────────────────────────────────────────────────────────────────────── */
+
+static dpa_status put_slice(json_t *rows, const char *name, const dpa_losses *l, double epsilon,
+                            double lower, dpa_error *err) {
+    return DPA__JSON_ADD(rows, err, {"group", .text = name}, {"train", (double)l->train_count},
+                         {"heldout", (double)l->heldout_count}, {"epsilon", epsilon},
+                         {"epsilon_lower", lower});
+}
+
+/* The default method's estimate, and the bound without a fit at this slice's share of the error. */
+static dpa_status slice(dpa_report *report, const char *name, const dpa_losses *l,
+                        const dpa_request *request, size_t slices, json_t *rows, dpa_error *err) {
+    dpa_binormal b;
+    dpa_star bound;
+    dpa_result r;
+    if (l->train_count == 0 || l->heldout_count == 0)
+        return dpa__report_say(report, err, "  group %s: left out: losses of one side only", name);
+    DPA_TRY(dpa__star_binormal(l, request, &b, err));
+    DPA_TRY(dpa__star_lower(l, request->delta, 1.0 - (1.0 - request->confidence) / (double)slices,
+                            0, &bound, err));
+    DPA_TRY(dpa__report_say(
+        report, err, "  group %s: %zu training, %zu held-out losses: ε* = %.4f, at least %.4f",
+        name, l->train_count, l->heldout_count, b.star.epsilon, bound.epsilon));
+    DPA_TRY(put_slice(rows, name, l, b.star.epsilon, bound.epsilon, err));
+    dpa__result_init(&r, request);
+    (void)snprintf(r.method, sizeof r.method, "simultaneous");
+    (void)snprintf(r.select, sizeof r.select, "group %.30s", name);
+    r.epsilon_lower = bound.epsilon;
+    r.sides = 1;
+    r.valid = 1;
+    r.threshold = bound.threshold;
+    r.assumptions = DPA_ASSUME_ONE_INSTANCE | DPA_ASSUME_IID_LOSSES;
+    r.numerical_error = 1e-9;
+    (void)snprintf(r.note, sizeof r.note,
+                   "about the records of this group, in this one model; the "
+                   "bounds of all groups hold together");
+    return dpa__report_add(report, &r, err);
+}
+
+/* Section "groups": Epsilon* for each value of a column of the table. The bounds share the error.
+ */
+static dpa_status put_slices(dpa_report *report, const char *path, const char *column,
+                             const dpa_request *request, json_t *section, dpa_error *err) {
+    dpa_loss_groups groups;
+    json_t *rows = json_array();
+    DPA_TRY(dpa__json_set(section, "groups", rows, err));
+    DPA_TRY(dpa__loss_groups_read(path, column, &groups, err));
+    dpa_status status = DPA_OK;
+    for (size_t i = 0; i < groups.count && status == DPA_OK; ++i)
+        status = slice(report, groups.names[i], &groups.items[i], request, groups.count, rows, err);
+    dpa__loss_groups_free(&groups);
+    return status;
+}
+
+/* ── records ───────────────────────────────────────────────────────────────────────────────── */
+
+static const double RATE = 0.1;
+
+static dpa_status put_record(json_t *rows, const dpa_loss_record *r, dpa_error *err) {
+    return DPA__JSON_ADD(rows, err, {"record", (double)r->number}, {"loss", r->loss},
+                         {"p_value", r->p_value}, {"q_value", r->q_value});
+}
+
+static dpa_status say_records(dpa_report *report, const dpa_losses *l, const dpa_loss_record *r,
+                              size_t count, size_t found, json_t *section, dpa_error *err) {
+    json_t *rows = json_array();
+    DPA_TRY(dpa__json_set(section, "records", rows, err));
+    DPA_TRY(dpa__json_put(section, "records_found", (double)found, err));
+    DPA_TRY(
+        dpa__report_say(report, err,
+                        "  %zu of %zu training records stand out from held-out ones (at most 10%% "
+                        "of them by chance)",
+                        found, l->train_count));
+    for (size_t i = 0; i < count; ++i) {
+        DPA_TRY(put_record(rows, &r[i], err));
+        DPA_TRY(dpa__report_say(report, err, "  record %zu: loss %.6g, p %.3g, q %.3g", r[i].number,
+                                r[i].loss, r[i].p_value, r[i].q_value));
+    }
+    return DPA_OK;
+}
+
+/* Sections "records" and "records_found": up to `most` training records that stand out. */
+static dpa_status put_records(dpa_report *report, const dpa_losses *l, size_t most, json_t *section,
+                              dpa_error *err) {
+    size_t count, found;
+    dpa_loss_record *records = DPA_NEW_ARRAY(dpa_loss_record, most, err);
+    if (records == NULL) return DPA_NO_MEMORY;
+    dpa_status status =
+        dpa__loss_records(l->train_rows, l->train_count, l->heldout, l->heldout_count, RATE,
+                          records, most, &count, &found, err);
+    if (status == DPA_OK) status = say_records(report, l, records, count, found, section, err);
+    free(records);
+    return status;
+}
+
 /* ── several models ────────────────────────────────────────────────────────────────────────── */
 
 static dpa_status summarise(context *c, int method, json_t *array, dpa_error *err) {
@@ -311,7 +406,7 @@ static dpa_status put_model(context *c, const dpa_losses *losses, size_t model, 
     DPA_TRY(run_model(c, losses, model, array, err));
     if (model == 0) DPA_TRY(put_rates(c, losses, err));
     if (model == 0 && c->query->records > 0)
-        DPA_TRY(dpa__losses_records(c->report, losses, c->query->records, c->section, err));
+        DPA_TRY(put_records(c->report, losses, c->query->records, c->section, err));
     if (c->query->goodness == 0) return DPA_OK;
     DPA_TRY(goodness_side(c, losses, 0, err));
     return goodness_side(c, losses, 1, err);
@@ -378,8 +473,8 @@ static dpa_status fill(context *c, dpa_error *err) {
     if (c->query->count > 1) DPA_TRY(over_models(c, section, err));
     c->whole = c->report->results.count;
     if (c->query->group != NULL)
-        DPA_TRY(dpa__losses_slices(c->report, c->query->files[0].train, c->query->group, c->request,
-                                   section, err));
+        DPA_TRY(put_slices(c->report, c->query->files[0].train, c->query->group, c->request,
+                           section, err));
     DPA_TRY(say_claim(c, section, err));
     DPA_TRY(say_intervals(c, err));
     return dpa__report_say(c->report, err,
@@ -444,10 +539,5 @@ dpa_status dpa__audit_losses(const dpa_losses_query *query, const dpa_request *r
     free(block);
     for (size_t i = 0; c.kept != NULL && i < query->count; ++i) dpa__losses_free(&c.kept[i]);
     free(c.kept);
-    if (status != DPA_OK) {
-        dpa_report_free(c.report);
-        return status;
-    }
-    *out = c.report;
-    return DPA_OK;
+    return dpa__report_end(c.report, status, out);
 }

@@ -36,11 +36,6 @@ dpa_status dpa__section_curve(dpa_report *report, const dpa_scores *scores, dpa_
 /* Section "delta_at_epsilon" and its text, from the counts of the results or from their parameter.
  */
 dpa_status dpa__section_delta(dpa_report *report, double epsilon, dpa_error *err);
-/* Section "quality" and its text. */
-dpa_status dpa__section_quality(dpa_report *report, const dpa_quality *quality, size_t nonmembers,
-                                dpa_error *err);
-/* Sections "histogram" and "roc". */
-dpa_status dpa__section_scores(dpa_report *report, const dpa_scores *scores, dpa_error *err);
 /* Says why the deciding bound is what it is. `scores` NULL: from the counts of the results. */
 dpa_status dpa__explain(dpa_report *report, const dpa_scores *scores, dpa_error *err);
 

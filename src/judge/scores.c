@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Judging scores of independent runs or of independent steps: bounds, quality of the attack,
- * slices. */
+/* Judging scores of independent runs or of independent steps (bounds, quality of the attack,
+ * slices), and a confusion matrix. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/threads.h"
+#include "estimate/rates.h"
 #include "estimate/registry.h"
 #include "estimate/scores.h"
 #include "estimate/sequential.h"
 #include "evidence/scores_sort.h"
 #include "judge/rates.h"
+#include "report/model.h"
 
 /* The scores in their order of arrival, for methods that need it (owned by the evidence), and
  * prepared (sorted). */
@@ -150,7 +152,135 @@ static dpa_status doubt_sign_of_played(const dpa_evidence *e, const dpa_scores *
     return dpa__scores_lint_sign(&played, lints, err);
 }
 
+enum { ROC_POINTS = 160 };
+static const double ROC_RATIO = 1.15;
+
+/* ── ROC ───────────────────────────────────────────────────────────────────────────────────── */
+
+/* Chooses the operating points to show: about ROC_POINTS along both classes, and at low false
+ * positive rates (for a log axis) one whenever the false positives grow by ROC_RATIO. */
+typedef struct roc_picker {
+    size_t next_passed, step;
+    double next_false;
+} roc_picker;
+
+static int roc_pick(roc_picker *picker, size_t passed, size_t false_positives) {
+    if (passed < picker->next_passed && (double)false_positives < picker->next_false) return 0;
+    picker->next_passed = passed + picker->step;
+    picker->next_false = fmax((double)false_positives * ROC_RATIO, (double)false_positives + 1);
+    return 1;
+}
+
+/* The point, with the Clopper–Pearson interval of its TPR alone at the request's confidence. */
+static dpa_status append_point(json_t *points, const dpa_scores *s, size_t fn, size_t tn,
+                               double confidence, dpa_error *err) {
+    const double error = 0.5 * (1 - confidence);
+    const size_t tp = s->members - fn;
+    json_t *point = json_object();
+    DPA_TRY(dpa__json_append(points, point, err));
+    DPA_TRY(DPA__JSON_FILL(point, err,
+                           {"fpr", (double)(s->nonmembers - tn) / (double)s->nonmembers},
+                           {"tpr", (double)tp / (double)s->members}));
+    const double lower = dpa__rate_lower(DPA__CLOPPER_PEARSON, tp, s->members, error);
+    const double upper = dpa__rate_upper(DPA__CLOPPER_PEARSON, tp, s->members, error);
+    return DPA__JSON_FILL(point, err, {"tpr_lower", lower}, {"tpr_upper", upper});
+}
+
+static dpa_status section_roc(dpa_report *report, const dpa_scores *s, dpa_error *err) {
+    const double confidence = report->request.confidence;
+    json_t *points = json_array();
+    DPA_TRY(dpa__json_set(report->sections, "roc", points, err));
+    size_t i = s->members, j = s->nonmembers;
+    const size_t step = (i + j) / ROC_POINTS;
+    roc_picker picker = {step > 0 ? step : 1, step > 0 ? step : 1, 1};
+    DPA_TRY(append_point(points, s, i, j, confidence, err));
+    while (i > 0 || j > 0) {
+        const double value = j == 0 || (i > 0 && s->member[i - 1] > s->nonmember[j - 1])
+                                 ? s->member[i - 1]
+                                 : s->nonmember[j - 1];
+        while (i > 0 && s->member[i - 1] == value) --i;
+        while (j > 0 && s->nonmember[j - 1] == value) --j;
+        const size_t passed = s->members - i + s->nonmembers - j;
+        if (roc_pick(&picker, passed, s->nonmembers - j) || (i == 0 && j == 0))
+            DPA_TRY(append_point(points, s, i, j, confidence, err));
+    }
+    return DPA_OK;
+}
+
+/* ── quality ───────────────────────────────────────────────────────────────────────────────── */
+
+static dpa_status put_measure(json_t *object, const char *key, const dpa_measure *m,
+                              dpa_error *err) {
+    json_t *value = json_object();
+    DPA_TRY(dpa__json_set(object, key, value, err));
+    return DPA__JSON_FILL(value, err, {"value", m->value}, {"lower", m->lower},
+                          {"upper", m->upper});
+}
+
+/* A false positive rate below one non-member cannot be observed. */
+static int is_resolved(double fpr, size_t nonmembers) {
+    return fpr * (double)nonmembers >= 1;
+}
+
+static dpa_status put_quality(dpa_report *report, const dpa_quality *q, size_t nonmembers,
+                              dpa_error *err) {
+    json_t *section = json_object(), *rates = json_array();
+    DPA_TRY(dpa__json_set(report->sections, "quality", section, err));
+    DPA_TRY(put_measure(section, "auc", &q->auc, err));
+    DPA_TRY(put_measure(section, "balanced_accuracy", &q->accuracy, err));
+    DPA_TRY(dpa__json_put(section, "balanced_accuracy_threshold", q->threshold, err));
+    DPA_TRY(dpa__json_set(section, "tpr_at_fpr", rates, err));
+    for (size_t i = 0; i < DPA_LOW_FPRS; ++i) {
+        if (!is_resolved(q->fpr[i], nonmembers)) continue;
+        json_t *rate = json_object();
+        DPA_TRY(dpa__json_append(rates, rate, err));
+        DPA_TRY(dpa__json_put(rate, "fpr", q->fpr[i], err));
+        DPA_TRY(put_measure(rate, "tpr", &q->tpr[i], err));
+    }
+    return DPA_OK;
+}
+
+static dpa_status say_quality(dpa_report *report, const dpa_quality *q, size_t nonmembers,
+                              dpa_error *err) {
+    char rates[128] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < DPA_LOW_FPRS; ++i)
+        if (is_resolved(q->fpr[i], nonmembers) && used < sizeof rates)
+            used += (size_t)dpa__print(rates + used, sizeof rates - used, "%s%.4f at %s%g",
+                                       used > 0 ? ", " : "", q->tpr[i].value,
+                                       used > 0 ? "" : "FPR ", q->fpr[i]);
+    DPA_TRY(dpa__report_say(report, err,
+                            "attack: AUC %.4f [%.4f, %.4f], balanced accuracy %.4f [%.4f, %.4f]",
+                            q->auc.value, q->auc.lower, q->auc.upper, q->accuracy.value,
+                            q->accuracy.lower, q->accuracy.upper));
+    return used > 0 ? dpa__report_say(report, err, "        TPR %s", rates) : DPA_OK;
+}
+
+/* Section "quality" and its text. */
+static dpa_status section_quality(dpa_report *report, const dpa_quality *quality, size_t nonmembers,
+                                  dpa_error *err) {
+    DPA_TRY(put_quality(report, quality, nonmembers, err));
+    return say_quality(report, quality, nonmembers, err);
+}
+
+/* Sections "histogram" and "roc". */
+static dpa_status section_scores(dpa_report *report, const dpa_scores *scores, dpa_error *err) {
+    const dpa__sample samples[] = {{"members", scores->member, scores->members},
+                                   {"nonmembers", scores->nonmember, scores->nonmembers}};
+    DPA_TRY(dpa__section_histogram(report, "histogram", samples, 2, err));
+    return section_roc(report, scores, err);
+}
+
 /* ── all of it ───────────────────────────────────────────────────────────────────────── */
+
+/* What is asked for beside the rows; `scores` NULL: of counts. */
+static dpa_status add_sections(dpa__case *c, const dpa_scores *scores, dpa_error *err) {
+    const dpa_protocol *p = &c->protocol;
+    if (!p->plain) DPA_TRY(dpa__section_posterior(c->report, err));
+    if (p->curve) DPA_TRY(dpa__section_curve(c->report, scores, err));
+    if (!isnan(p->at_epsilon)) DPA_TRY(dpa__section_delta(c->report, p->at_epsilon, err));
+    return p->explain ? dpa__explain(c->report, scores, err) : DPA_OK;
+}
 
 /* The rows, and beside them how good the attack is. */
 static dpa_status fill_rows(dpa__case *c, both *scores, unsigned threads, dpa_quality *quality,
@@ -183,12 +313,9 @@ static dpa_status fill(dpa__case *c, both *scores, dpa_score_groups *groups, dpa
     DPA_TRY(doubt_canary(c, s, err));
     if (p->bare) return DPA_OK;
     DPA_TRY(dpa__power_state(c, (double)s->members, (double)s->nonmembers, err));
-    DPA_TRY(dpa__section_quality(c->report, &quality, s->nonmembers, err));
-    if (!p->plain) DPA_TRY(dpa__section_scores(c->report, s, err));
-    if (!p->plain) DPA_TRY(dpa__section_posterior(c->report, err));
-    if (p->curve) DPA_TRY(dpa__section_curve(c->report, s, err));
-    if (!isnan(p->at_epsilon)) DPA_TRY(dpa__section_delta(c->report, p->at_epsilon, err));
-    return p->explain ? dpa__explain(c->report, s, err) : DPA_OK;
+    DPA_TRY(section_quality(c->report, &quality, s->nonmembers, err));
+    if (!p->plain) DPA_TRY(section_scores(c->report, s, err));
+    return add_sections(c, s, err);
 }
 
 dpa_status dpa__judge_scores(dpa__case *c, dpa_error *err) {
@@ -200,4 +327,62 @@ dpa_status dpa__judge_scores(dpa__case *c, dpa_error *err) {
     dpa__scores_free(&scores.prepared);
     dpa__score_groups_free(&groups);
     return status;
+}
+
+/* ── a confusion matrix ──────────────────────────────────────────────────────────────── */
+
+static dpa_status counts_of(const dpa_evidence *e, dpa_counts *out, dpa_error *err) {
+    const dpa_named_array *a = dpa__evidence_find(e, "counts");
+    if (a == NULL || a->count != 4)
+        return dpa__fail(err, DPA_BAD_INPUT, "counts: fn, tp, fp and tn are needed");
+    for (size_t i = 0; i < 4; ++i)
+        if (!(a->items[i] >= 0 && a->items[i] <= 4503599627370496.0) ||
+            a->items[i] != floor(a->items[i]))
+            return dpa__fail(err, DPA_BAD_ARGUMENT, "counts: whole numbers, at most 2^52 each");
+    *out = (dpa_counts){(uint64_t)a->items[0], (uint64_t)a->items[1], (uint64_t)a->items[2],
+                        (uint64_t)a->items[3]};
+    return DPA_OK;
+}
+
+/* Warns if the attack is worse than guessing by more than chance: five deviations of FNR + FPR. */
+static dpa_status lint_counts(const dpa_counts *c, dpa_lints *lints, dpa_error *err) {
+    const double in = (double)(c->fn + c->tp), out = (double)(c->fp + c->tn);
+    const double fnr = (double)c->fn / in, fpr = (double)c->fp / out;
+    const double spread = sqrt(0.25 / in + 0.25 / out);
+    if (fnr + fpr > 1)
+        DPA_TRY(dpa__lints_add(
+            lints, err, fnr + fpr - 1 > 5 * spread ? "sign" : "below-chance",
+            "the attack is right less often than by chance (FNR + FPR = %.3f): are the columns "
+            "swapped?",
+            fnr + fpr));
+    if (in < 20 || out < 20)
+        DPA_TRY(
+            dpa__lints_add(lints, err, "tiny",
+                           "fewer than 20 runs of a class: nothing but a very strong attack can "
+                           "show a leak"));
+    return DPA_OK;
+}
+
+static dpa_status run_counts(void *user, const dpa_request *request, dpa_results *results,
+                             dpa_error *err) {
+    return dpa__estimate_counts(user, request, results, err);
+}
+
+dpa_status dpa__judge_counts(dpa__case *c, dpa_error *err) {
+    dpa_counts counts;
+    dpa_lints lints = {0};
+    DPA_TRY(counts_of(c->evidence, &counts, err));
+    const dpa__rows rows = {c, run_counts, &counts, 1};
+    DPA_TRY(dpa__rates_rows(&rows, err));
+    DPA_TRY(dpa__report_evidence(c->report, "counts", err));
+    DPA_TRY(DPA__JSON_FILL(c->report->evidence, err, {"fn", (double)counts.fn},
+                           {"tp", (double)counts.tp}, {"fp", (double)counts.fp},
+                           {"tn", (double)counts.tn}));
+    dpa_status status = lint_counts(&counts, &lints, err);
+    if (status == DPA_OK) status = dpa__doubts(c, &lints, err);
+    dpa__lints_free(&lints);
+    DPA_TRY(status);
+    DPA_TRY(
+        dpa__power_state(c, (double)(counts.fn + counts.tp), (double)(counts.fp + counts.tn), err));
+    return add_sections(c, NULL, err);
 }

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "judge/case.h"
-#include "report/integrity.h"
+#include "report/model.h"
 #include "report/value.h"
 
 /* Plain arrays do not say what kind of evidence they are, so the stored result tells. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The bundled script of web/, embedded by the assembler, because compiling a C array of a megabyte
  * would take many seconds. */
-#include "report/assets.h"
+#include "report/charts.h"
+#include "report/html.h"
 
 #define EMBED(name, file)                                                                          \
     __asm__(".section .rodata\n.local " #name "_begin\n.local " #name "_end\n" #name               \

@@ -181,10 +181,5 @@ dpa_status dpa__audit_landscape(const char *path, dpa_report **out, dpa_error *e
     dpa_status status = dpa__report_new("landscape", &request, &report, err);
     if (status == DPA_OK) status = fill(report, path, &landscape, err);
     dpa__landscape_free(&landscape);
-    if (status != DPA_OK) {
-        dpa_report_free(report);
-        return status;
-    }
-    *out = report;
-    return DPA_OK;
+    return dpa__report_end(report, status, out);
 }

@@ -49,10 +49,159 @@ static int has_claim(const dpa_plan_query *query, const dpa_request *request) {
     return !isnan(query->claim_sigma) || !isnan(request->claim_epsilon);
 }
 
+/* ── one row: what a game, a family and a method need and achieve ────────────────────── */
+
+typedef struct plan_row {
+    dpa_plan_answer needed, budget;
+    dpa_plan_leak detectable;
+    double most;
+    dpa_plan_stops stops; /* for sequential audits; otherwise its `audits` is 0 */
+} plan_row;
+
+static int has_truth(const dpa_plan_query *query) {
+    return !isnan(query->truth_epsilon) || !isnan(query->truth_sigma);
+}
+
+static dpa_status compute_sizes(dpa__plan *plan, const dpa_plan_query *query, plan_row *row,
+                                dpa_error *err) {
+    const dpa_plan_answer nothing = {.power = NAN, .error = NAN, .threshold = NAN};
+    const uint64_t limit = plan->entry->power->limit,
+                   most = query->most < limit ? query->most : limit;
+    *row = (plan_row){nothing, nothing, {NAN, NAN}, NAN, {0}};
+    if (has_truth(query)) {
+        DPA_TRY(dpa__plan_size(plan, query->power, most, &row->needed, err));
+        if (dpa__plan_is_sequential(plan)) DPA_TRY(dpa__plan_stop(plan, most, &row->stops, err));
+    }
+    if (query->size == 0) return DPA_OK;
+    if (has_truth(query))
+        DPA_TRY(dpa__plan_power(plan, query->size, DPA__CAREFULLY, &row->budget, err));
+    return dpa__plan_most(plan, query->size, &row->most, err);
+}
+
+static dpa_status put_sizes(json_t *row, const plan_row *r, int with_truth, dpa_error *err) {
+    const double needed = !with_truth          ? (double)NAN
+                          : r->needed.size > 0 ? (double)r->needed.size
+                                               : (double)INFINITY;
+    return DPA__JSON_FILL(
+        row, err, {"size_needed", needed}, {"power_at_size_needed", r->needed.power},
+        {"power_error_at_size_needed", r->needed.error}, {"threshold", r->needed.threshold},
+        {"guesses", r->needed.guesses > 0 ? (double)r->needed.guesses : (double)NAN},
+        {"power_of_budget", r->budget.power}, {"power_error_of_budget", r->budget.error},
+        {"threshold_of_budget", r->budget.threshold},
+        {"guesses_of_budget", r->budget.guesses > 0 ? (double)r->budget.guesses : (double)NAN},
+        {"detectable_epsilon", r->detectable.epsilon}, {"detectable_error", r->detectable.error},
+        {"largest_epsilon", r->most});
+}
+
+/* 0.812, or 0.812±0.009 if it is simulated. */
+static dpa__cell simulated_cell(double value, double error) {
+    dpa__cell cell = dpa__cell_of("", value);
+    if (error > 0 && isfinite(value))
+        (void)dpa__print(cell.text, sizeof cell.text, "%.3f±%.3f", value, error);
+    return cell;
+}
+
+/* The field width in bytes: ± is two bytes but one column. */
+static int column(int width, const dpa__cell *cell) {
+    return strstr(cell->text, "±") != NULL ? width + 1 : width;
+}
+
+enum { PART = 128 };
+#define NAME_FORMAT "%-7s %-8.8s %-18s" /* the full family name is above and in the JSON */
+
+/* A row in at most 80 columns: sizes if there is a truth, the budget's results if there is a
+ * budget. If there are both, guesses and threshold appear only in the JSON. */
+static dpa_status say_columns(dpa_report *report, const dpa_plan_query *query, const char *name,
+                              const char *const sizes[3], const char *budget, dpa_error *err) {
+    char text[PART] = "";
+    if (has_truth(query) && query->size > 0)
+        (void)snprintf(text, sizeof text, " %7s", sizes[0]);
+    else if (has_truth(query))
+        (void)snprintf(text, sizeof text, " %7s %8s %9s", sizes[0], sizes[1], sizes[2]);
+    return dpa__report_say(report, err, "  %s%s%s", name, text, query->size > 0 ? budget : "");
+}
+
+static dpa_status say_titles(dpa_report *report, const dpa_plan_query *query, dpa_error *err) {
+    static const char *const sizes[3] = {"needed", "guesses", "threshold"};
+    char name[PART], budget[PART];
+    (void)snprintf(name, sizeof name, NAME_FORMAT, "game", "family", "method");
+    (void)snprintf(budget, sizeof budget, " %11s %12s %8s", "power", "detectable", "largest");
+    return say_columns(report, query, name, sizes, budget, err);
+}
+
+static dpa_status say_row(dpa_report *report, const dpa_plan *plan, const dpa_plan_query *query,
+                          const plan_row *r, dpa_error *err) {
+    const double needed = r->needed.size > 0 ? (double)r->needed.size : (double)INFINITY;
+    const double guesses = r->needed.guesses > 0 ? (double)r->needed.guesses : (double)NAN;
+    const dpa__cell power = simulated_cell(r->budget.power, r->budget.error);
+    const dpa__cell leak = simulated_cell(r->detectable.epsilon, r->detectable.error);
+    const dpa__cell cells[3] = {dpa__cell_of("n", needed), dpa__cell_of("n", guesses),
+                                dpa__cell_of("", r->needed.threshold)};
+    const char *const sizes[3] = {cells[0].text, cells[1].text, cells[2].text};
+    char name[PART], budget[PART];
+    (void)dpa__print(name, sizeof name, NAME_FORMAT, dpa__plan_game_name(plan->game), plan->family,
+                     plan->method);
+    (void)snprintf(budget, sizeof budget, " %*s %*s %8s", column(11, &power), power.text,
+                   column(12, &leak), leak.text, dpa__cell_of("", r->most).text);
+    return say_columns(report, query, name, sizes, budget, err);
+}
+
+/* ── when sequential audits stop ───────────────────────────────────────────────────────────── */
+
+/* Empty if too many audits gave up. */
+static dpa__cell pairs_cell(double pairs, double error) {
+    dpa__cell cell = dpa__cell_of("n", isfinite(pairs) ? pairs : (double)INFINITY);
+    if (error > 0 && isfinite(pairs))
+        (void)dpa__print(cell.text, sizeof cell.text, error < 10 ? "%.0f±%.1f" : "%.0f±%.0f", pairs,
+                         error);
+    return cell;
+}
+
+static dpa_status put_stops(json_t *stops, const dpa_plan *plan, const dpa_plan_stops *s,
+                            dpa_error *err) {
+    return DPA__JSON_ADD(stops, err, {"game", .text = dpa__plan_game_name(plan->game)},
+                         {"family", .text = plan->family}, {"audits", (double)s->audits},
+                         {"refuted", (double)s->refuted}, {"most_pairs", (double)s->most},
+                         {"mean_pairs", s->mean}, {"mean_error", s->mean_error},
+                         {"median_pairs", s->median}, {"median_error", s->median_error},
+                         {"pairs_of_nine_in_ten", s->late},
+                         {"error_of_nine_in_ten", s->late_error});
+}
+
+static dpa_status say_stop(dpa_report *report, const json_t *row, dpa_error *err) {
+    const char *game = dpa__word_of(row, "game"), *family = dpa__word_of(row, "family");
+    const double refuted = dpa__number_of(row, "refuted"), audits = dpa__number_of(row, "audits");
+    if (refuted == 0)
+        return dpa__report_say(
+            report, err,
+            "%s, %s, sequential: none of %.0f simulated audits refutes the claim "
+            "by pair %.0f",
+            game, family, audits, dpa__number_of(row, "most_pairs"));
+    const dpa__cell mean =
+        pairs_cell(dpa__number_of(row, "mean_pairs"), dpa__number_of(row, "mean_error"));
+    const dpa__cell median =
+        pairs_cell(dpa__number_of(row, "median_pairs"), dpa__number_of(row, "median_error"));
+    const dpa__cell late = pairs_cell(dpa__number_of(row, "pairs_of_nine_in_ten"),
+                                      dpa__number_of(row, "error_of_nine_in_ten"));
+    return dpa__report_say(report, err,
+                           "%s, %s, sequential: pairs until the claim falls: mean %s, median %s, "
+                           "nine in ten by %s (%.0f of %.0f simulated audits refute it by pair "
+                           "%.0f)",
+                           game, family, mean.text, median.text, late.text, refuted, audits,
+                           dpa__number_of(row, "most_pairs"));
+}
+
+static dpa_status say_stops(dpa_report *report, const json_t *stops, dpa_error *err) {
+    size_t index;
+    json_t *row;
+    json_array_foreach(stops, index, row) DPA_TRY(say_stop(report, row, err));
+    return DPA_OK;
+}
+
 /* ── power curves ──────────────────────────────────────────────────────────────────────────── */
 
 /* Sizes on a logarithmic grid from 4 to twice the size needed or affordable. */
-static size_t curve_sizes(const dpa_plan_query *query, const dpa__plan_row *r, uint64_t *sizes) {
+static size_t curve_sizes(const dpa_plan_query *query, const plan_row *r, uint64_t *sizes) {
     const double wanted = fmax((double)query->size,
                                r->needed.size > 0 ? (double)r->needed.size : (double)query->most);
     const double end = fmax(8, fmin(2 * wanted, (double)query->most)), ratio = end / 4;
@@ -85,8 +234,8 @@ static dpa_status compute_curve(dpa__plan *plan, const uint64_t *sizes, size_t c
 }
 
 static dpa_status add_curve(dpa_report *report, dpa__plan *plan, const dpa_plan_query *query,
-                            const dpa__plan_row *r, dpa_error *err) {
-    if (query->points == 0 || !dpa__plan_has_truth(query)) return DPA_OK;
+                            const plan_row *r, dpa_error *err) {
+    if (query->points == 0 || !has_truth(query)) return DPA_OK;
     if (query->points > 1000)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "points: at most 1000, not %zu", query->points);
     uint64_t *sizes = DPA_NEW_ARRAY(uint64_t, query->points, err);
@@ -119,22 +268,22 @@ typedef struct context {
 /* If the budget is too large for one of many methods, its columns stay empty; a method asked for by
  * name gives an error instead. The detectable leak comes last, because the search changes the
  * truth. */
-static dpa_status compute_row(context *c, dpa__plan *plan, dpa__plan_row *r, dpa_error *err) {
+static dpa_status compute_row(context *c, dpa__plan *plan, plan_row *r, dpa_error *err) {
     dpa_plan_query query = *c->query;
     if (query.size > plan->entry->power->limit && c->report->request.method[0] == '\0') {
         query.size = 0;
         ++c->beyond;
     }
-    DPA_TRY(dpa__plan_row_compute(plan, &query, r, err));
+    DPA_TRY(compute_sizes(plan, &query, r, err));
     DPA_TRY(add_curve(c->report, plan, &query, r, err));
     if (query.size == 0) return DPA_OK;
     return dpa__plan_detectable(plan, query.size, query.power, &r->detectable, err);
 }
 
 static dpa_status put_row(context *c, const dpa_plan *asked, dpa_error *err) {
-    dpa__plan_row r;
+    plan_row r;
     dpa__plan plan;
-    const int with_truth = dpa__plan_has_truth(c->query);
+    const int with_truth = has_truth(c->query);
     DPA_TRY(dpa__plan_open(asked, with_truth, &plan, err));
     const dpa_status status = compute_row(c, &plan, &r, err);
     dpa__plan_close(&plan);
@@ -143,11 +292,11 @@ static dpa_status put_row(context *c, const dpa_plan *asked, dpa_error *err) {
     DPA_TRY(dpa__json_append(c->rows, row, err));
     DPA_TRY(DPA__JSON_FILL(row, err, {"game", .text = dpa__plan_game_name(asked->game)},
                            {"family", .text = asked->family}, {"method", .text = asked->method}));
-    DPA_TRY(dpa__plan_row_put(row, &r, with_truth, err));
+    DPA_TRY(put_sizes(row, &r, with_truth, err));
     ++c->count;
     c->has_row[asked->game] = 1;
-    if (r.stops.audits > 0) DPA_TRY(dpa__plan_stops_put(c->stops, asked, &r.stops, err));
-    return dpa__plan_row_say(c->report, asked, c->query, &r, err);
+    if (r.stops.audits > 0) DPA_TRY(put_stops(c->stops, asked, &r.stops, err));
+    return say_row(c->report, asked, c->query, &r, err);
 }
 
 static dpa_plan plan_of(const context *c, dpa_plan_game game, const char *family) {
@@ -255,7 +404,7 @@ static dpa_status put_named(context *c, dpa_plan_game game, dpa_error *err) {
 
 static dpa_status put_table(context *c, dpa_error *err) {
     const char *family;
-    DPA_TRY(dpa__plan_head_say(c->report, c->query, err));
+    DPA_TRY(say_titles(c->report, c->query, err));
     for (int game = 0; game < DPA_PLAN_GAMES; ++game)
         for (size_t f = 0; (family = dpa__plan_family(&c->report->request, f)) != NULL; ++f)
             if (applies(c, (dpa_plan_game)game))
@@ -270,7 +419,7 @@ static dpa_status put_table(context *c, dpa_error *err) {
         DPA_TRY(dpa__report_say(c->report, err,
                                 "where the budget has no numbers, it is more than can be planned "
                                 "with that method; name the method to be told how much can be"));
-    DPA_TRY(dpa__plan_stops_say(c->report, c->stops, err));
+    DPA_TRY(say_stops(c->report, c->stops, err));
     for (int game = 0; game < DPA_PLAN_GAMES && c->query->size > 0; ++game)
         for (size_t f = 0; (family = dpa__plan_family(&c->report->request, f)) != NULL; ++f)
             if (has_ceiling((dpa_plan_game)game, family) && c->has_row[game])
@@ -295,7 +444,7 @@ static dpa_status say_head(const context *c, dpa_error *err) {
     const dpa_plan_query *query = c->query;
     char claim[128], truth[128] = "";
     say_side(claim, sizeof claim, c->claim_epsilon, query->claim_sigma, query);
-    if (dpa__plan_has_truth(query))
+    if (has_truth(query))
         say_side(truth, sizeof truth, c->truth_epsilon, query->truth_sigma, query);
     return dpa__report_say(c->report, err,
                            "Plan, nothing was audited: refute the claim %s%s%s at δ = %g, "
@@ -358,7 +507,7 @@ static dpa_status check(const dpa_plan_query *query, const dpa_request *request,
     if (!has_claim(query, request) && isnan(query->half_width))
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "a plan needs the claimed epsilon or sigma, or a half width");
-    if (has_claim(query, request) && !dpa__plan_has_truth(query) && query->size == 0)
+    if (has_claim(query, request) && !has_truth(query) && query->size == 0)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "a plan needs a suspected leak or a budget");
     if (query->most < 1) return dpa__fail(err, DPA_BAD_ARGUMENT, "most: at least 1");
     if (query->size > DPA__MOST_SIZE)
@@ -378,9 +527,5 @@ dpa_status dpa__audit_plan(const dpa_plan_query *query, const dpa_request *reque
     if (has_claim(query, request)) status = fill(report, query, err);
     if (status == DPA_OK && !isnan(query->half_width))
         status = dpa__plan_precision(report, query, err);
-    if (status == DPA_OK)
-        *out = report;
-    else
-        dpa_report_free(report);
-    return status;
+    return dpa__report_end(report, status, out);
 }

@@ -10,7 +10,6 @@
 #include "base/data.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "report/assets.h"
 #include "report/value.h"
 
 /* Upper limit of rows per chart; our own data are binned far below it. */

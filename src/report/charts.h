@@ -13,6 +13,13 @@
  * if memory ran out. */
 json_t *dpa__charts(const json_t *result);
 
+/* The text of web/charts.json, embedded at build time: {shared: parts by name, charts: {id: {title,
+ * place, alternative: {list: sentence}, spec}}}. In a specification, "@name" is a shared part; each
+ * layer names its data. A layer whose list is empty is left out, and so is a chart whose list
+ * "main" is empty. The colours work in both themes: each has a contrast of at least 3 on white and
+ * on the dark page. */
+const char *dpa__report_chart_plans(void);
+
 /* The data of a chart: named lists of flat rows. Failing to store a row is remembered. */
 typedef struct dpa__chart_data {
     json_t *sets; /* object: name → array of rows */

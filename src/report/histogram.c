@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Binning, shared by scores and cosines. */
-#include "report/histogram.h"
+#include "report/model.h"
 
 #include <math.h>
 

@@ -21,8 +21,8 @@ void dpa__html_value(dpa__text *out, const json_t *value);
 void dpa__html_label(dpa__text *out, const char *key);
 /* A list of flat objects with the same keys as a table. */
 void dpa__html_rows(dpa__text *out, const char *name, const json_t *rows);
-/* <tag>text</tag> with the text escaped; tag is ours. */
-void dpa__html_element(dpa__text *out, const char *tag, const char *text);
+/* The text, escaped, between what is ours. */
+void dpa__html_between(dpa__text *out, const char *before, const char *text, const char *after);
 
 /* ── the parts, in the order of the page ─────────────────────────────────────────────── */
 
@@ -41,15 +41,31 @@ const char *dpa__html_mark(const json_t *result);
  * members.npy, nonmembers.npy". */
 void dpa__html_title(dpa__text *out, const json_t *result);
 void dpa__html_verdict(dpa__text *out, const dpa__html_part *part);
-/* The verdict in everyday words, if there is a bound. */
-void dpa__html_plain(dpa__text *out, const json_t *result);
 void dpa__html_basis(dpa__text *out, const dpa__html_part *part);
 void dpa__html_bounds(dpa__text *out, const dpa__html_part *part);
 void dpa__html_evidence(dpa__text *out, const dpa__html_part *part);
 void dpa__html_provenance(dpa__text *out, const dpa__html_part *part);
-/* The charts of one place ("bounds", "evidence") as figures; returns how many. */
-size_t dpa__html_charts(dpa__text *out, const dpa__html_part *part, const char *place);
+/* The charts of one place ("bounds", "evidence") as figures. */
+void dpa__html_charts(dpa__text *out, const dpa__html_part *part, const char *place);
 /* All specifications, for the script. */
 void dpa__html_chart_data(dpa__text *out, json_t *const *charts, size_t count);
+
+/* ── several stored audits as one trend ──────────────────────────────────────────────── */
+
+/* The file name without folder and extension: "audits/epoch-05.json" becomes epoch-05. */
+void dpa__html_stem(const char *path, char *out, size_t size);
+/* {"trend": [{audit, verdict, epsilon, claim, detects, delta, time, number}]} of the results that
+ * show a bound, named after their files; NULL if memory ran out. */
+json_t *dpa__trend(json_t *const *results, const char *const *paths, size_t count);
+/* The section of the trend: part->result is what dpa__trend returned, with at least two rows. */
+void dpa__html_trend(dpa__text *out, const dpa__html_part *part);
+
+/* ── embedded at build time (assets.c) ───────────────────────────────────────────────── */
+
+const char *dpa__report_style(void);
+/* The script's text and length; length 0 if the library was built without npm. */
+const char *dpa__report_script(size_t *length);
+/* The script's hash as a Content-Security-Policy needs it: "sha256-…". */
+const char *dpa__report_script_hash(void);
 
 #endif

@@ -10,36 +10,19 @@
 
 enum { TABLE_ROWS = 200 };
 
-/* Ids become part of element ids: only letters, digits and dashes. */
-static void add_id(dpa__text *out, const char *id) {
-    for (; *id != '\0'; ++id) {
-        const int plain = (*id >= 'a' && *id <= 'z') || (*id >= '0' && *id <= '9') || *id == '-';
-        dpa__text_printf(out, "%c", plain ? *id : '-');
-    }
-}
-
-static void add_data_head(dpa__text *out, const json_t *row) {
-    const char *key;
-    json_t *value;
-    dpa__text_add(out, "<thead><tr>");
-    json_object_foreach((json_t *)(uintptr_t)row, key, value) {
-        dpa__text_add(out, "<th scope=\"col\">");
-        dpa__html_label(out, key);
-        dpa__text_add(out, "</th>");
-    }
-    dpa__text_add(out, "</tr></thead>");
-}
-
-static void add_data_row(dpa__text *out, const json_t *row) {
+static void add_data_row(dpa__text *out, const json_t *row, int is_head) {
     const char *key;
     json_t *value;
     dpa__text_add(out, "<tr>");
     json_object_foreach((json_t *)(uintptr_t)row, key, value) {
-        dpa__text_add(out, "<td>");
-        dpa__html_value(out, value);
-        dpa__text_add(out, "</td>");
+        dpa__text_add(out, is_head ? "<th scope=\"col\">" : "<td>");
+        if (is_head)
+            dpa__html_label(out, key);
+        else
+            dpa__html_value(out, value);
+        dpa__text_add(out, is_head ? "</th>" : "</td>");
     }
-    dpa__text_add(out, "</tr>\n");
+    dpa__text_add(out, "</tr>");
 }
 
 void dpa__html_rows(dpa__text *out, const char *name, const json_t *rows) {
@@ -47,12 +30,13 @@ void dpa__html_rows(dpa__text *out, const char *name, const json_t *rows) {
     json_t *row;
     dpa__text_add(out, "<table><caption>");
     dpa__html_label(out, name);
-    dpa__text_add(out, "</caption>");
-    add_data_head(out, json_array_get(rows, 0));
-    dpa__text_add(out, "<tbody>\n");
+    dpa__text_add(out, "</caption><thead>");
+    add_data_row(out, json_array_get(rows, 0), 1);
+    dpa__text_add(out, "</thead><tbody>\n");
     json_array_foreach(rows, index, row) {
         if (index >= TABLE_ROWS) break;
-        add_data_row(out, row);
+        add_data_row(out, row, 0);
+        dpa__text_add(out, "\n");
     }
     dpa__text_add(out, "</tbody></table>\n");
     if (json_array_size(rows) > TABLE_ROWS)
@@ -65,40 +49,34 @@ static void add_data(dpa__text *out, const json_t *chart) {
     json_t *sets = json_object_get(json_object_get(chart, "spec"), "datasets");
     const char *name;
     json_t *rows;
-    dpa__text_add(out, "<details class=\"data\"><summary>Data<span class=\"hidden\"> of: ");
-    dpa__html_escape(out, dpa__word_of(chart, "title"));
-    dpa__text_add(out, "</span></summary><div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-                       "aria-label=\"Data\">\n");
+    dpa__html_between(out, "<details class=\"data\"><summary>Data<span class=\"hidden\"> of: ",
+                      dpa__word_of(chart, "title"),
+                      "</span></summary><div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+                      "aria-label=\"Data\">\n");
     json_object_foreach(sets, name, rows)
         dpa__html_rows(out, strcmp(name, "main") == 0 ? "data" : name, rows);
     dpa__text_add(out, "</div></details>\n");
 }
 
 static void add_chart(dpa__text *out, size_t page, const json_t *chart) {
-    dpa__text_printf(out, "<figure class=\"chart\" id=\"chart-%zu-", page);
-    add_id(out, dpa__word_of(chart, "id"));
-    dpa__text_add(out, "\">");
-    dpa__html_element(out, "figcaption", dpa__word_of(chart, "title"));
-    dpa__text_add(out, "<div class=\"plot\" role=\"img\" aria-label=\"");
-    dpa__html_escape(out, dpa__word_of(chart, "title"));
-    dpa__text_add(out, ". ");
-    dpa__html_escape(out, dpa__word_of(chart, "alternative"));
-    dpa__text_add(out, "\"></div>\n<p class=\"alternative\">");
-    dpa__html_escape(out, dpa__word_of(chart, "alternative"));
-    dpa__text_add(out, "</p>\n<div class=\"tools\">");
+    const char *title = dpa__word_of(chart, "title");
+    const char *alternative = dpa__word_of(chart, "alternative");
+    dpa__text_printf(out, "<figure class=\"chart\" id=\"chart-%zu-%s\">", page,
+                     dpa__word_of(chart, "id"));
+    dpa__html_between(out, "<figcaption>", title, "</figcaption>\n");
+    dpa__html_between(out, "<div class=\"plot\" role=\"img\" aria-label=\"", title, ". ");
+    dpa__html_between(out, "", alternative, "\"></div>\n");
+    dpa__html_between(out, "<p class=\"alternative\">", alternative, "</p>\n<div class=\"tools\">");
     add_data(out, chart);
     dpa__text_add(out, "</div></figure>\n");
 }
 
-size_t dpa__html_charts(dpa__text *out, const dpa__html_part *part, const char *place) {
-    size_t index, count = 0;
+void dpa__html_charts(dpa__text *out, const dpa__html_part *part, const char *place) {
+    size_t index;
     json_t *chart;
     json_array_foreach(part->charts, index, chart) {
-        if (!dpa__is_word(chart, "place", place)) continue;
-        add_chart(out, part->number, chart);
-        ++count;
+        if (dpa__is_word(chart, "place", place)) add_chart(out, part->number, chart);
     }
-    return count;
 }
 
 /* Writes "<" as an escape, so that no string can end the element. */
@@ -121,9 +99,8 @@ void dpa__html_chart_data(dpa__text *out, json_t *const *charts, size_t count) {
         size_t index;
         json_t *chart;
         json_array_foreach(charts[page], index, chart) {
-            dpa__text_printf(&json, "%s{\"id\": \"%zu-", separator, page);
-            add_id(&json, dpa__word_of(chart, "id"));
-            dpa__text_add(&json, "\", \"spec\": ");
+            dpa__text_printf(&json, "%s{\"id\": \"%zu-%s\", \"spec\": ", separator, page,
+                             dpa__word_of(chart, "id"));
             dpa__json_write(&json, json_object_get(chart, "spec"), -1);
             dpa__text_add(&json, "}");
             separator = ",\n";

@@ -121,7 +121,7 @@ void dpa__html_evidence(dpa__text *out, const dpa__html_part *part) {
     dpa__text_add(out, "</table>\n");
     if (!judged) add_tables(out, part->result);
     dpa__text_add(out, "<div class=\"gallery\">\n");
-    (void)dpa__html_charts(out, part, "evidence");
+    dpa__html_charts(out, part, "evidence");
     dpa__text_add(out, "</div>\n</section>\n");
 }
 
@@ -129,11 +129,10 @@ static void add_inputs(dpa__text *out, const json_t *inputs) {
     size_t index;
     json_t *input;
     json_array_foreach(inputs, index, input) {
-        dpa__text_add(out, "<tr><th scope=\"row\">input</th><td>");
-        dpa__html_escape(out, dpa__word_of(input, "path"));
-        dpa__text_add(out, "<br><span class=\"hash\">SHA-256 ");
-        dpa__html_escape(out, dpa__word_of(input, "sha256"));
-        dpa__text_add(out, "</span></td></tr>\n");
+        dpa__html_between(out, "<tr><th scope=\"row\">input</th><td>", dpa__word_of(input, "path"),
+                          "<br>");
+        dpa__html_between(out, "<span class=\"hash\">SHA-256 ", dpa__word_of(input, "sha256"),
+                          "</span></td></tr>\n");
     }
 }
 

@@ -118,7 +118,7 @@ void dpa__html_bounds(dpa__text *out, const dpa__html_part *part) {
     const int level = part->level + 1;
     if (json_array_size(results) == 0) return;
     dpa__text_printf(out, "<section><h%d>Results</h%d>\n", level, level);
-    (void)dpa__html_charts(out, part, "bounds");
+    dpa__html_charts(out, part, "bounds");
     add_table(out, results);
     dpa__text_add(out, "<p class=\"small\">The row in bold is the test that decides, named before "
                        "the data were looked at. All others are shown: what would follow under "

@@ -55,8 +55,8 @@ void dpa__html_label(dpa__text *out, const char *key) {
     }
 }
 
-void dpa__html_element(dpa__text *out, const char *tag, const char *text) {
-    dpa__text_printf(out, "<%s>", tag);
+void dpa__html_between(dpa__text *out, const char *before, const char *text, const char *after) {
+    dpa__text_add(out, before);
     dpa__html_escape(out, text);
-    dpa__text_printf(out, "</%s>\n", tag);
+    dpa__text_add(out, after);
 }

@@ -2,13 +2,12 @@
 /* Several audits side by side, in the order given (checkpoints, releases): a sentence, one chart
  * with the claim as a line, and a table. Shows only what can be compared at a glance; every number
  * keeps its own δ, confidence and assumptions below. */
-#include "report/html_trend.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/utf8.h"
+#include "report/html.h"
 #include "report/value.h"
 
 enum { NAME = 200 };
@@ -107,28 +106,23 @@ static void add_sentence(dpa__text *out, const json_t *rows) {
                        "what each would have detected.</p>\n");
 }
 
-static void add_cell(dpa__text *out, const json_t *row, const char *key, int digits) {
+/* The cell of a number; `none` where there is none. */
+static void add_cell(dpa__text *out, const json_t *row, const char *key, int digits,
+                     const char *none, const char *after) {
     const double value = dpa__number_of(row, key);
     dpa__text_add(out, "<td class=\"number\">");
     if (isnan(value))
-        dpa__text_add(out, "–");
+        dpa__text_add(out, none);
     else
         dpa__text_printf(out, "%.*g", digits, value);
-    dpa__text_add(out, "</td>");
+    dpa__text_printf(out, "%s</td>", after);
 }
 
 static void add_detected(dpa__text *out, const json_t *row) {
-    const double value = dpa__number_of(row, "detects");
-    dpa__text_add(out, "<td class=\"number\">");
-    if (json_is_true(json_object_get(row, "is_blind")))
-        dpa__text_add(out, "no leak");
-    else if (isnan(value))
-        dpa__text_add(out, "–");
-    else
-        dpa__text_printf(out, "%.3g", value);
-    if (json_is_true(json_object_get(row, "by_noise")))
-        dpa__text_add(out, " from too little Gaussian noise");
-    dpa__text_add(out, "</td>");
+    const int is_blind = json_is_true(json_object_get(row, "is_blind"));
+    const int by_noise = json_is_true(json_object_get(row, "by_noise"));
+    add_cell(out, row, "detects", 3, is_blind ? "no leak" : "–",
+             by_noise ? " from too little Gaussian noise" : "");
 }
 
 static void add_table(dpa__text *out, const json_t *rows) {
@@ -142,15 +136,13 @@ static void add_table(dpa__text *out, const json_t *rows) {
                        "when</th></tr></thead><tbody>\n");
     json_array_foreach(rows, index, row) {
         dpa__text_printf(out, "<tr><td><a href=\"#result-%.0f\">", dpa__number_of(row, "number"));
-        dpa__html_escape(out, dpa__word_of(row, "audit"));
-        dpa__text_printf(out, "</a></td><td>%s</td>", dpa__word_of(row, "verdict"));
-        add_cell(out, row, "epsilon", 4);
-        add_cell(out, row, "claim", 4);
+        dpa__html_between(out, "", dpa__word_of(row, "audit"), "</a></td><td>");
+        dpa__html_between(out, "", dpa__word_of(row, "verdict"), "</td>");
+        add_cell(out, row, "epsilon", 4, "–", "");
+        add_cell(out, row, "claim", 4, "–", "");
         add_detected(out, row);
-        add_cell(out, row, "delta", 3);
-        dpa__text_add(out, "<td>");
-        dpa__html_escape(out, dpa__word_of(row, "time"));
-        dpa__text_add(out, "</td></tr>\n");
+        add_cell(out, row, "delta", 3, "–", "");
+        dpa__html_between(out, "<td>", dpa__word_of(row, "time"), "</td></tr>\n");
     }
     dpa__text_add(out, "</tbody></table></div>\n");
 }
@@ -159,7 +151,7 @@ void dpa__html_trend(dpa__text *out, const dpa__html_part *part) {
     const json_t *rows = json_object_get(part->result, "trend");
     dpa__text_add(out, "<section id=\"trend\"><h2>From audit to audit</h2>\n");
     add_sentence(out, rows);
-    (void)dpa__html_charts(out, part, "bounds");
+    dpa__html_charts(out, part, "bounds");
     add_table(out, rows);
     dpa__text_add(out, "</section>\n");
 }

@@ -62,18 +62,85 @@ void dpa__html_title(dpa__text *out, const json_t *result) {
     if (game[0] != '\0') {
         const char first[2] = {(char)toupper((unsigned char)game[0]), '\0'};
         dpa__html_escape(out, first);
-        dpa__html_escape(out, game + 1);
-        dpa__text_add(out, " game");
+        dpa__html_between(out, "", game + 1, " game");
     } else {
         dpa__html_escape(out, command_title(dpa__word_of(result, "command")));
     }
-    if (subject[0] != '\0') {
-        dpa__text_add(out, ": ");
-        dpa__html_escape(out, subject);
-    } else {
+    if (subject[0] != '\0')
+        dpa__html_between(out, ": ", subject, "");
+    else
         add_inputs(out, json_object_get(json_object_get(result, "provenance"), "inputs"));
-    }
 }
+
+/* ── in plain words ──────────────────────────────────────────────────────────────────── */
+
+/* The verdict for people who do not know what ε is: how often can somebody be right who must say
+ * whether one record was used? Under (ε,δ) nobody is right more often than (e^ε + δ)/(1 + e^ε),
+ * because both errors of the best test are (1 − δ)/(1 + e^ε) where they are equal. A lower bound on
+ * ε limits the promise that can still be made, not what any attack achieved; what the attack of
+ * this audit achieved is said beside it. */
+
+/* Uses e^−ε, because e^ε may overflow. */
+static double most_right(double epsilon, double delta) {
+    const double inverse = exp(-epsilon);
+    return fmin((1.0 + delta * inverse) / (1.0 + inverse), 1.0);
+}
+
+/* "78", with more digits if it is almost 100. */
+static void add_cases(dpa__text *out, double share) {
+    const double cases = 100.0 * share;
+    if (cases < 99.0)
+        dpa__text_printf(out, "%.0f", cases);
+    else if (cases < 99.995)
+        dpa__text_printf(out, "%.2f", cases);
+    else
+        dpa__text_add(out, "practically all");
+}
+
+static const char *what_was_used(const char *scope) {
+    return strcmp(scope, "step") == 0            ? "in one step of a training"
+           : strcmp(scope, "participation") == 0 ? "by one participation in a training"
+                                                 : "in a training";
+}
+
+static void add_plain_words(dpa__text *out, const json_t *result) {
+    const json_t *verdict = json_object_get(result, "verdict");
+    const json_t *claim = dpa__claim_of(result);
+    const json_t *best = dpa__headline_of(json_object_get(result, "results"));
+    const double shown = dpa__number_of(verdict, "epsilon_lower");
+    const double delta = dpa__number_of(result, "delta");
+    const double claimed = dpa__number_of(claim, "epsilon");
+    const double claim_delta = dpa__number_of(claim, "delta");
+    const double attack = dpa__number_of(
+        json_object_get(json_object_get(result, "quality"), "balanced_accuracy"), "value");
+    const int is_bound =
+        best != NULL && strcmp(dpa__standing_of(best), "confidence") == 0 && !(delta < 0);
+    if (!is_bound || isnan(shown) || isnan(delta) || (shown <= 0 && isnan(claimed))) return;
+    dpa__text_add(out, "<p class=\"plain\"><strong>In plain words:</strong> somebody must say "
+                       "whether one record was used ");
+    dpa__text_add(out, what_was_used(dpa__word_of(verdict, "scope")));
+    dpa__text_add(out, "; a coin is right in 50 of 100 cases. ");
+    if (!isnan(claimed)) {
+        dpa__text_add(out, "If the claim holds, nobody is right in more than ");
+        add_cases(out, most_right(claimed, isnan(claim_delta) ? delta : claim_delta));
+        dpa__text_add(out, ". ");
+    }
+    if (shown > 0) {
+        dpa__text_add(out, "After what was shown, no promise below ");
+        add_cases(out, most_right(shown, delta));
+        dpa__text_add(out, " can be kept. ");
+    } else {
+        dpa__text_add(out, "This audit shows nothing against any such promise. ");
+    }
+    if (!isnan(attack)) {
+        dpa__text_add(out, "The attack of this audit was right in ");
+        add_cases(out, attack);
+        dpa__text_add(out, ".");
+    }
+    dpa__text_add(out, "</p>\n");
+}
+
+/* ── the verdict and its numbers ─────────────────────────────────────────────────────── */
 
 /* The headline of a result without a verdict. */
 static void add_plain_headline(dpa__text *out, const json_t *result) {
@@ -105,10 +172,7 @@ static void add_claim_tile(dpa__text *out, const json_t *claim) {
     const char *scope = dpa__word_of(claim, "scope");
     if (isnan(dpa__number_of(claim, "epsilon"))) return;
     dpa__text_add(out, "<div><dt>ε claimed");
-    if (strcmp(scope, "training") != 0) {
-        dpa__text_add(out, " of one ");
-        dpa__html_escape(out, scope);
-    }
+    if (strcmp(scope, "training") != 0) dpa__html_between(out, " of one ", scope, "");
     dpa__text_printf(out, "</dt><dd>%.4g</dd></div>\n", dpa__number_of(claim, "epsilon"));
 }
 
@@ -116,10 +180,8 @@ static void add_notes(dpa__text *out, const json_t *notes) {
     size_t index;
     json_t *note;
     json_array_foreach(notes, index, note) {
-        if (!json_is_string(note)) continue;
-        dpa__text_add(out, "<p class=\"note\">");
-        dpa__html_escape(out, json_string_value(note));
-        dpa__text_add(out, "</p>\n");
+        if (json_is_string(note))
+            dpa__html_between(out, "<p class=\"note\">", json_string_value(note), "</p>\n");
     }
 }
 
@@ -168,7 +230,7 @@ void dpa__html_verdict(dpa__text *out, const dpa__html_part *part) {
     else
         add_plain_headline(out, part->result);
     dpa__text_add(out, "</p>\n");
-    dpa__html_plain(out, part->result);
+    add_plain_words(out, part->result);
     add_notes(out, json_object_get(part->result, "notes"));
     dpa__text_add(out, "</div>\n");
     add_tiles(out, part->result);
@@ -190,7 +252,7 @@ static void add_assumptions(dpa__text *out, const json_t *best) {
     dpa__text_add(out, "<p>The headline holds if:</p>\n<ul>\n");
     json_array_foreach(names, index, name) {
         if (json_is_string(name))
-            dpa__html_element(out, "li", assumption_sentence(json_string_value(name)));
+            dpa__html_between(out, "<li>", assumption_sentence(json_string_value(name)), "</li>\n");
     }
     dpa__text_add(out, "</ul>\n");
 }
@@ -217,9 +279,7 @@ static const char *selection_sentence(const char *select) {
 
 static void add_selection(dpa__text *out, const char *select) {
     if (select[0] == '\0') return;
-    dpa__text_add(out, "<li>The threshold or number of guesses: <strong>");
-    dpa__html_escape(out, select);
-    dpa__text_add(out, "</strong>");
+    dpa__html_between(out, "<li>The threshold or number of guesses: <strong>", select, "</strong>");
     if (selection_sentence(select)[0] != '\0')
         dpa__text_printf(out, " (%s)", selection_sentence(select));
     dpa__text_add(out, ".</li>\n");
@@ -231,7 +291,8 @@ static void add_lints(dpa__text *out, const json_t *result) {
     json_t *lint;
     if (json_array_size(lints) == 0) return;
     dpa__text_add(out, "<p>About the evidence:</p>\n<ul class=\"lints\">\n");
-    json_array_foreach(lints, index, lint) dpa__html_element(out, "li", dpa__word_of(lint, "text"));
+    json_array_foreach(lints, index, lint)
+        dpa__html_between(out, "<li>", dpa__word_of(lint, "text"), "</li>\n");
     dpa__text_add(out, "</ul>\n");
 }
 
@@ -242,7 +303,7 @@ static void add_limits(dpa__text *out, const json_t *best) {
     if (!isnan(error))
         dpa__text_printf(out, "<li>Numerical error on ε: at most %.3g.</li>\n", error);
     if (dpa__word_of(best, "note")[0] != '\0')
-        dpa__html_element(out, "li", dpa__word_of(best, "note"));
+        dpa__html_between(out, "<li>", dpa__word_of(best, "note"), "</li>\n");
     dpa__text_add(out,
                   strcmp(dpa__standing_of(best), "estimate") == 0
                       ? "<li>An estimate is the leak that this attack measured, not a bound: a "

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A stored result has a seal (a SHA-256 of everything else in it) and must not contradict itself: a
  * page is drawn only from what the judge could have written. */
-#include "report/integrity.h"
+#include "report/model.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A report as JSON (docs: design, section 5). JSON has no infinity: an infinite end is null, with a
- * note beside it. */
+/* A report as JSON (docs: design, section 5). */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,15 +7,19 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "report/integrity.h"
+#include "report/model.h"
 
 /* ── the report ──────────────────────────────────────────────────────────────────────────────── */
 
-/* Collects failures, so that a caller checks once. */
+/* An object or an array; collects failures, so that a caller checks once. */
 typedef struct builder {
     json_t *object;
     int failed;
 } builder;
+
+static void add(builder *b, json_t *value) {
+    if (json_array_append_new(b->object, value) != 0) b->failed = 1;
+}
 
 static void put(builder *b, const char *key, json_t *value) {
     /* takes over the value even if there is no object to put it into */
@@ -25,6 +28,14 @@ static void put(builder *b, const char *key, json_t *value) {
 
 static void put_known(builder *b, const char *key, double value) {
     if (!isnan(value)) put(b, key, dpa__json_number(value));
+}
+
+/* JSON has no infinity, so a flag says it. */
+static void put_end(builder *b, const char *key, double value) {
+    char flag[64];
+    put(b, key, dpa__json_number(value));
+    (void)snprintf(flag, sizeof flag, "%s_infinite", key);
+    if (isinf(value)) put(b, flag, json_true());
 }
 
 static json_t *finish(builder *b) {
@@ -51,25 +62,10 @@ static json_t *counts_json(const dpa_counts *counts) {
 }
 
 static json_t *assumptions_json(unsigned set) {
-    json_t *array = json_array();
-    for (unsigned i = 0; i < DPA_ASSUMPTION_COUNT && array != NULL; ++i)
-        if ((set >> i & 1U) &&
-            json_array_append_new(array, json_string(dpa__assumption_name(i))) != 0) {
-            json_decref(array);
-            return NULL;
-        }
-    return array;
-}
-
-static void put_epsilon(builder *b, const dpa_result *result) {
-    if (result->kind == DPA_ESTIMATE) {
-        put(b, "epsilon", dpa__json_number(result->epsilon));
-        if (isinf(result->epsilon)) put(b, "epsilon_infinite", json_true());
-    }
-    put(b, "epsilon_lower", dpa__json_number(result->epsilon_lower));
-    if (isinf(result->epsilon_lower)) put(b, "epsilon_lower_infinite", json_true());
-    put(b, "epsilon_upper", dpa__json_number(result->epsilon_upper));
-    if (isinf(result->epsilon_upper)) put(b, "epsilon_upper_infinite", json_true());
+    builder b = {json_array(), 0};
+    for (unsigned i = 0; i < DPA_ASSUMPTION_COUNT; ++i)
+        if (set >> i & 1U) add(&b, json_string(dpa__assumption_name(i)));
+    return finish(&b);
 }
 
 static json_t *result_json(const dpa_result *result) {
@@ -82,7 +78,9 @@ static json_t *result_json(const dpa_result *result) {
     if (result->family[0]) put(&b, "family", json_string(result->family));
     put(&b, "method", json_string(result->method));
     if (result->select[0]) put(&b, "select", json_string(result->select));
-    put_epsilon(&b, result);
+    if (result->kind == DPA_ESTIMATE) put_end(&b, "epsilon", result->epsilon);
+    put_end(&b, "epsilon_lower", result->epsilon_lower);
+    put_end(&b, "epsilon_upper", result->epsilon_upper);
     if (result->parameter[0]) put(&b, "parameter", parameter_json(result));
     put(&b, "confidence", dpa__json_number(result->confidence));
     put(&b, "sides", json_integer(result->sides));
@@ -98,13 +96,9 @@ static json_t *result_json(const dpa_result *result) {
 }
 
 static json_t *results_json(const dpa_results *results) {
-    json_t *array = json_array();
-    for (size_t i = 0; i < results->count && array != NULL; ++i)
-        if (json_array_append_new(array, result_json(&results->items[i])) != 0) {
-            json_decref(array);
-            return NULL;
-        }
-    return array;
+    builder b = {json_array(), 0};
+    for (size_t i = 0; i < results->count; ++i) add(&b, result_json(&results->items[i]));
+    return finish(&b);
 }
 
 /* The claim as it was made, and what it promises at the report's δ. */
@@ -143,31 +137,20 @@ static json_t *evidence_json(const dpa_report *report) {
 }
 
 static json_t *contradicted_json(const dpa__verdict *v) {
-    json_t *array = json_array();
-    for (size_t i = 0; i < v->contradictions && array != NULL; ++i) {
+    builder all = {json_array(), 0};
+    for (size_t i = 0; i < v->contradictions; ++i) {
         builder b = {json_object(), 0};
         put(&b, "assumption", json_string(dpa__assumption_name(v->contradicted[i].assumption)));
         put(&b, "reason", dpa__json_text(v->contradicted[i].reason));
-        if (json_array_append_new(array, finish(&b)) != 0) {
-            json_decref(array);
-            return NULL;
-        }
+        add(&all, finish(&b));
     }
-    return array;
-}
-
-static void put_detect(builder *b, const char *key, double value) {
-    char flag[32];
-    if (isnan(value)) return;
-    put(b, key, dpa__json_number(value));
-    (void)snprintf(flag, sizeof flag, "%s_infinite", key);
-    if (isinf(value)) put(b, flag, json_true());
+    return finish(&all);
 }
 
 static json_t *detect_json(const dpa__verdict *v) {
     builder b = {json_object(), 0};
-    put_detect(&b, "epsilon", v->detect_worst);
-    put_detect(&b, "epsilon_gaussian", v->detect_gaussian);
+    if (!isnan(v->detect_worst)) put_end(&b, "epsilon", v->detect_worst);
+    if (!isnan(v->detect_gaussian)) put_end(&b, "epsilon_gaussian", v->detect_gaussian);
     put(&b, "power", json_real(0.8));
     return finish(&b);
 }
@@ -187,8 +170,7 @@ static json_t *verdict_json(const dpa_report *report) {
     put(&b, "refuted", json_boolean(v->state == DPA_REFUTED));
     if (!isnan(v->claim_epsilon)) put(&b, "claim", claim_json(report));
     put(&b, "scope", json_string(dpa__scope_name(v->scope)));
-    put(&b, "epsilon_lower", dpa__json_number(v->epsilon_lower));
-    if (isinf(v->epsilon_lower)) put(&b, "epsilon_lower_infinite", json_true());
+    put_end(&b, "epsilon_lower", v->epsilon_lower);
     if (v->is_all_rejected) put(&b, "all_rejected", json_true());
     put(&b, "confidence", dpa__json_number(v->confidence));
     put_known(&b, "p_value", v->p_value);

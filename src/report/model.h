@@ -62,6 +62,30 @@ struct dpa_report {
 /* The whole report as a JSON value (new reference); NULL if memory ran out. */
 json_t *dpa__report_to_json(const dpa_report *report);
 
+/* ── stored results (integrity.c) ────────────────────────────────────────────────────── */
+
+/* Adds the digest of everything else in the result. */
+dpa_status dpa__result_seal(json_t *result, dpa_error *err);
+/* DPA_BAD_INPUT unless this is a result of dpaudit that is unchanged and does not contradict
+ * itself. */
+dpa_status dpa__result_check(const char *path, const json_t *result, dpa_error *err);
+
+/* ── parts of reports ────────────────────────────────────────────────────────────────── */
+
+/* Hands a report over or, if making it failed, frees it; returns the status. */
+dpa_status dpa__report_end(dpa_report *report, dpa_status status, dpa_report **out);
+
+typedef struct dpa__sample {
+    const char *name; /* the key of its counts */
+    const double *values;
+    size_t count;
+} dpa__sample;
+/* Section `key`: {"edges": […], NAME: [counts], …} of the finite values, in bins of equal width, so
+ * that a page of a million values stays small. Adds nothing if a sample has no finite value or if
+ * all are equal. */
+dpa_status dpa__section_histogram(dpa_report *report, const char *key, const dpa__sample *samples,
+                                  size_t count, dpa_error *err);
+
 /* A named extra number of a result; NaN if it has none. */
 double dpa__result_extra(const dpa_result *result, const char *name);
 

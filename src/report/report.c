@@ -115,6 +115,12 @@ void dpa_report_free(dpa_report *report) {
     free(report);
 }
 
+dpa_status dpa__report_end(dpa_report *report, dpa_status status, dpa_report **out) {
+    if (status != DPA_OK) dpa_report_free(report);
+    *out = status == DPA_OK ? report : NULL;
+    return status;
+}
+
 void dpa_free(void *block) {
     free(block);
 }
@@ -170,7 +176,12 @@ dpa_status dpa__report_section(dpa_report *report, const char *key, const char *
     return dpa__json_set(report->sections, key, value, err);
 }
 
-static dpa_status add_line(dpa_report *report, char *line, dpa_error *err) {
+/* A line of the text output; a note is one of the JSON too. */
+static dpa_status add_line(dpa_report *report, json_t *notes, const char *format, va_list args,
+                           dpa_error *err) {
+    char line[DPA_TEXT_SIZE];
+    (void)dpa__vprint(line, sizeof line, format, args);
+    if (notes != NULL) DPA_TRY(dpa__json_append(notes, dpa__json_text(line), err));
     dpa__utf8_tame(line, "\n"); /* names from files may reach a terminal */
     dpa__text_printf(&report->lines, "%s\n", line);
     if (report->lines.failed) return dpa__fail(err, DPA_NO_MEMORY, "no memory for a line of text");
@@ -178,22 +189,19 @@ static dpa_status add_line(dpa_report *report, char *line, dpa_error *err) {
 }
 
 dpa_status dpa__report_say(dpa_report *report, dpa_error *err, const char *format, ...) {
-    char line[DPA_TEXT_SIZE];
     va_list args;
     va_start(args, format);
-    (void)dpa__vprint(line, sizeof line, format, args);
+    const dpa_status status = add_line(report, NULL, format, args, err);
     va_end(args);
-    return add_line(report, line, err);
+    return status;
 }
 
 dpa_status dpa__report_note(dpa_report *report, dpa_error *err, const char *format, ...) {
-    char line[DPA_TEXT_SIZE];
     va_list args;
     va_start(args, format);
-    (void)dpa__vprint(line, sizeof line, format, args);
+    const dpa_status status = add_line(report, report->notes, format, args, err);
     va_end(args);
-    DPA_TRY(dpa__json_append(report->notes, dpa__json_text(line), err));
-    return add_line(report, line, err);
+    return status;
 }
 
 size_t dpa_report_count(const dpa_report *report) {

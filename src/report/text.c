@@ -183,10 +183,6 @@ static void print_words(dpa__text *out, const char *text, int width, int column,
     dpa__text_add(out, "\n");
 }
 
-static void print_wrapped(dpa__text *out, const char *text, int width, int indent) {
-    print_words(out, text, width, 0, indent);
-}
-
 /* Wraps sentences, also in the last column of a table, which starts after the last two adjacent
  * spaces. */
 static void print_lines(dpa__text *out, const char *lines, int width) {
@@ -226,7 +222,7 @@ static void print_line(dpa__text *out, dpa__text *line, int width, int indent) {
     if (line->failed)
         out->failed = 1;
     else
-        print_wrapped(out, line->data, width, indent);
+        print_words(out, line->data, width, 0, indent);
     dpa__text_free(line);
 }
 
@@ -273,15 +269,15 @@ static void print_basis(dpa__text *out, const dpa_report *report, int width) {
         char line[512];
         if ((best->assumptions >> i & 1U) == 0) continue;
         (void)snprintf(line, sizeof line, "assumes: %s", dpa__assumption_text(i));
-        print_wrapped(out, line, width, 9);
+        print_words(out, line, width, 0, 9);
     }
-    if (best->note[0]) print_wrapped(out, best->note, width, 2);
+    if (best->note[0]) print_words(out, best->note, width, 0, 2);
 }
 
 static void print_verdict(dpa__text *out, const dpa_report *report, const dpa_text_style *style) {
     static const char *const colours[] = {"\033[1m", "\033[1;32m", "\033[1;31m", "\033[1;33m"};
     if (style->colour) dpa__text_add(out, colours[report->verdict.state]);
-    print_wrapped(out, report->verdict.headline, style->width, 0);
+    print_words(out, report->verdict.headline, style->width, 0, 0);
     if (style->colour) dpa__text_add(out, "\033[0m");
 }
 
