@@ -178,7 +178,7 @@ typedef struct dpa_star_opts {
                            dpa__losses_goodness */
 } dpa_star_opts;
 
-DPA_API void dpa__star_opts_init(dpa_star_opts *opts);
+void dpa__star_opts_init(dpa_star_opts *opts);
 
 /* An interval for ε*. Its lower end is 0 if exchanging the sides gives as large an ε* (an exact
  * test). `method` "empirical" (`fit` NULL) simulates from the binormal curve, where the truth is
