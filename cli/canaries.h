@@ -8,11 +8,12 @@
 #include "output.h"
 
 typedef struct canaries_options {
-    common_options common; /* seed and threads */
-    uint64_t dim, count, unobserved, first, index, rounds, times;
+    common_options common;      /* seed and threads */
+    dpa_canaries_opts canaries; /* but for seed, threads and direction */
+    uint64_t index, rounds, times;
     double norm, unit, momentum, sigma;
     word_list models, initials, previous;
-    const char *direction, *dtype, *kernel, *out, *null, *state, *schedule;
+    const char *direction, *dtype, *out, *null, *state, *schedule;
 } canaries_options;
 
 dpa_canaries_opts canaries_library_opts(const canaries_options *o);

@@ -98,7 +98,7 @@ static dpa_status write_schedule(const canaries_options *o, const schedule_table
 }
 
 int canaries_schedule(const canaries_options *o) {
-    if (o->count == 0) return usage_error("schedule: needs --count K");
+    if (o->canaries.observed == 0) return usage_error("schedule: needs --count K");
     if (o->rounds == 0 || o->times == 0)
         return usage_error("schedule: needs --rounds T and --times R");
     dpa_canaries_opts opts = canaries_library_opts(o);
@@ -135,8 +135,10 @@ typedef struct session {
 /* The options must agree with the state. */
 static dpa_status same(const session *s, dpa_error *err) {
     const canaries_options *o = s->options;
-    if ((o->count != 0 && o->count != dpa__canaries_observed(s->canaries)) ||
-        (o->unobserved != 0 && o->unobserved != dpa__canaries_unobserved(s->canaries)))
+    if ((o->canaries.observed != 0 &&
+         o->canaries.observed != dpa__canaries_observed(s->canaries)) ||
+        (o->canaries.unobserved != 0 &&
+         o->canaries.unobserved != dpa__canaries_unobserved(s->canaries)))
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "--count and --unobserved are not those of the state: leave them out");
     const dpa_canaries_opts asked = canaries_library_opts(o);
@@ -161,7 +163,7 @@ static dpa_status open_state(session *s, size_t dim, dpa_error *err) {
         DPA_TRY(dpa__canaries_load(o->state, &opts, &s->canaries, err));
         return same(s, err);
     }
-    if (o->count == 0)
+    if (o->canaries.observed == 0)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "rounds: the first call needs --count K");
     opts.dim = dim;
     return dpa__canaries_new(&opts, &s->canaries, err);

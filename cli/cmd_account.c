@@ -11,7 +11,8 @@ typedef struct account_options {
     common_options common;
     phase_options phase;
     dpa_account_query query;
-    const char *gaussians, *deltas, *epsilons, *orders, *rdp_file;
+    const char *gaussians, *rdp_file;
+    number_list deltas, epsilons, orders;
     double zcdp;
 } account_options;
 
@@ -30,9 +31,10 @@ static const option table[] = {
     HEADING("What is wanted"),
     DELTA_OPTIONS(account_options),
     {"epsilon", OPTION_NUMBER, "E", "also delta at this epsilon", AT(query.epsilon)},
-    {"deltas", OPTION_TEXT, "D1,D2,…", "also a table of epsilon at these deltas", AT(deltas)},
-    {"epsilons", OPTION_TEXT, "E1,E2,…", "also a table of delta at these epsilons", AT(epsilons)},
-    {"orders", OPTION_TEXT, "A1,A2,…", "also the Rényi divergence at these orders, and zCDP",
+    {"deltas", OPTION_NUMBERS, "D1,D2,…", "also a table of epsilon at these deltas", AT(deltas)},
+    {"epsilons", OPTION_NUMBERS, "E1,E2,…", "also a table of delta at these epsilons",
+     AT(epsilons)},
+    {"orders", OPTION_NUMBERS, "A1,A2,…", "also the Rényi divergence at these orders, and zCDP",
      AT(orders)},
     {"check", OPTION_NUMBER, "E", "compare another accountant's epsilon with ours",
      AT(query.check)},
@@ -52,57 +54,18 @@ static void init(void *options) {
 }
 
 static int run_two_gaussians(const account_options *o) {
-    double value[4];
-    char copy[256], *rest = copy;
-    size_t n = 0;
-    if (strlen(o->gaussians) < sizeof copy) {
-        memcpy(copy, o->gaussians, strlen(o->gaussians) + 1);
-        for (char *word = strsep(&rest, ","); word != NULL; word = strsep(&rest, ","))
-            if (n++ >= 4 || !dpa__number_whole(word, &value[n - 1])) break;
-    }
-    if (n != 4 || rest != NULL)
-        return usage_error("--two-gaussians: '%s' is not four numbers M1,S1,M2,S2", o->gaussians);
+    number_list n = {0};
     dpa_report *report = NULL;
     dpa_error err;
-    if (dpa__audit_two_gaussians(value[0], value[1], value[2], value[3],
-                                 o->common.protocol.request.delta, &report, &err) != DPA_OK)
-        return library_error(&err);
-    return show_report(report, &o->common);
-}
-
-/* Parses "1e-5,1e-6" as numbers. Returns their count; 0 after an error message. */
-static size_t number_list(const char *name, const char *text, double **out) {
-    size_t count = 1, n = 0;
-    for (const char *c = text; *c != '\0'; ++c) count += *c == ',';
-    char *copy = strdup(text), *rest = copy;
-    *out = malloc(count * sizeof **out);
-    for (char *word = strsep(&rest, ","); *out != NULL && word != NULL; word = strsep(&rest, ","))
-        if (!dpa__number_whole(word, &(*out)[n++])) {
-            (void)usage_error("--%s: '%s' is not a number", name, word);
-            n = 0;
-            break;
-        }
-    free(copy);
-    return n;
-}
-
-/* Parses the lists of the query; returns an exit code if one is not a list of numbers. */
-static int take_lists(account_options *o, double *lists[3]) {
-    dpa_account_query *query = &o->query;
-    const struct {
-        const char *name, *text;
-        const double **values;
-        size_t *count;
-    } table_of[3] = {{"deltas", o->deltas, &query->deltas, &query->delta_count},
-                     {"epsilons", o->epsilons, &query->epsilons, &query->epsilon_count},
-                     {"orders", o->orders, &query->orders, &query->order_count}};
-    for (size_t k = 0; k < 3; ++k) {
-        if (table_of[k].text == NULL) continue;
-        *table_of[k].count = number_list(table_of[k].name, table_of[k].text, &lists[k]);
-        if (*table_of[k].count == 0) return 2;
-        *table_of[k].values = lists[k];
-    }
-    return 0;
+    const int is_right = parse_numbers(o->gaussians, &n) == NULL && n.count == 4;
+    const dpa_status status =
+        is_right ? dpa__audit_two_gaussians(n.items[0], n.items[1], n.items[2], n.items[3],
+                                            o->query.opts.delta, &report, &err)
+                 : DPA_BAD_ARGUMENT;
+    free(n.items);
+    if (!is_right)
+        return usage_error("--two-gaussians: '%s' is not four numbers M1,S1,M2,S2", o->gaussians);
+    return status == DPA_OK ? show_report(report, &o->common) : library_error(&err);
 }
 
 static int run(void *options, const word_list *words) {
@@ -118,16 +81,19 @@ static int run(void *options, const word_list *words) {
             dpa__audit_renyi(o->zcdp, o->rdp_file, query->opts.delta, query->check, &report, &err);
         return status == DPA_OK ? show_report(report, &o->common) : library_error(&err);
     }
+    query->deltas = o->deltas.items;
+    query->delta_count = o->deltas.count;
+    query->epsilons = o->epsilons.items;
+    query->epsilon_count = o->epsilons.count;
+    query->orders = o->orders.items;
+    query->order_count = o->orders.count;
     phase_set set;
-    double *lists[3] = {NULL, NULL, NULL};
     int code = phase_list(&o->phase, 0, &set, query);
-    if (code == 0) code = take_lists(o, lists);
     if (code == 0)
         code = dpa__audit_account(query, &report, &err) == DPA_OK ? show_report(report, &o->common)
                                                                   : library_error(&err);
     dpa__account_query_free(query);
     phase_set_free(&set);
-    for (size_t k = 0; k < 3; ++k) free(lists[k]);
     return code;
 }
 

@@ -12,13 +12,14 @@
 static const option table[] = {
     HEADING("Which canaries"),
     SEED_OPTIONS(canaries_options),
-    {"first", OPTION_COUNT, "I", "index of the first canary's stream (default 0)", AT(first)},
+    {"first", OPTION_COUNT, "I", "index of the first canary's stream (default 0)",
+     AT(canaries.first)},
     {"direction", OPTION_CHOICE, "sphere|signs|hadamard",
      "what they are (default sphere); signs: +-1/sqrt(dim), made eight times as fast; hadamard: "
      "exactly orthogonal, any number of them by one fast transform",
      AT(direction)},
     HEADING("make: one canary as a vector"),
-    {"dim", OPTION_COUNT, "D", "dimension: the number of the model's parameters", AT(dim)},
+    {"dim", OPTION_COUNT, "D", "dimension: the number of the model's parameters", AT(canaries.dim)},
     {"index", OPTION_COUNT, "I", "which canary (default 0)", AT(index)},
     {"norm", OPTION_NUMBER, "R", "its norm (default 1)", AT(norm)},
     {"dtype", OPTION_CHOICE, "float32|float64", "what to write (default float32)", AT(dtype)},
@@ -26,9 +27,9 @@ static const option table[] = {
     {"model", OPTION_LIST, "FILE",
      "safetensors, NPY, NPZ, .f32 or .f64 (raw), or text; several are one long vector", AT(models)},
     {"initial", OPTION_LIST, "FILE", "the model before training, to be subtracted", AT(initials)},
-    {"count", OPTION_COUNT, "K", "canaries that took part", AT(count)},
+    {"count", OPTION_COUNT, "K", "canaries that took part", AT(canaries.observed)},
     {"unobserved", OPTION_COUNT, "N", "also the next N canaries, which did not (see --null)",
-     AT(unobserved)},
+     AT(canaries.unobserved)},
     HEADING("rounds and largest: of all canaries with every round's change"),
     {"state", OPTION_FILE, "FILE",
      "keeps the largest cosines between calls; made by the first 'rounds'", AT(state)},
@@ -51,7 +52,7 @@ static const option table[] = {
      AT(sigma)},
     HEADING("How"),
     {"kernel", OPTION_CHOICE, "avx512|avx2|portable",
-     "instructions to use (default: the best here; the numbers are the same)", AT(kernel)},
+     "instructions to use (default: the best here; the numbers are the same)", AT(canaries.kernel)},
     HEADING("Output"),
     {"out", OPTION_OUTPUT, "FILE",
      "where to write, NPY, or NPZ with all that the next command must know (default for cosines: "
@@ -65,25 +66,19 @@ static const option table[] = {
 static void init(void *options) {
     canaries_options *o = options;
     common_init(&o->common);
+    dpa__canaries_opts_init(&o->canaries);
     o->norm = 1.0;
     o->sigma = 1.0;
     o->dtype = "float32";
 }
 
 dpa_canaries_opts canaries_library_opts(const canaries_options *o) {
-    dpa_canaries_opts opts;
-    dpa__canaries_opts_init(&opts);
+    const char *name;
+    dpa_canaries_opts opts = o->canaries;
     opts.seed = o->common.protocol.request.seed;
     opts.threads = o->common.protocol.request.threads;
-    opts.first = o->first;
-    opts.dim = (size_t)o->dim;
-    opts.observed = (size_t)o->count;
-    opts.unobserved = (size_t)o->unobserved;
-    opts.kernel = o->kernel;
-    if (o->direction != NULL && strcmp(o->direction, "signs") == 0)
-        opts.direction = DPA_DIRECTION_SIGNS;
-    if (o->direction != NULL && strcmp(o->direction, "hadamard") == 0)
-        opts.direction = DPA_DIRECTION_HADAMARD;
+    for (int i = 0; o->direction != NULL && (name = dpa__direction_name((dpa_direction)i)); ++i)
+        if (strcmp(name, o->direction) == 0) opts.direction = (dpa_direction)i;
     return opts;
 }
 
@@ -99,11 +94,11 @@ static dpa_status make_into(dpa_canaries *canaries, const canaries_options *o, v
     const int wide = strcmp(o->dtype, "float64") == 0;
     DPA_TRY(wide ? dpa__canaries_make_f64(canaries, 0, o->norm, block, err)
                  : dpa__canaries_make_f32(canaries, 0, o->norm, block, err));
-    return write_vector(o->out, wide ? DPA_F64 : DPA_F32, block, (size_t)o->dim, err);
+    return write_vector(o->out, wide ? DPA_F64 : DPA_F32, block, o->canaries.dim, err);
 }
 
 static int make(const canaries_options *o) {
-    if (o->dim == 0) return usage_error("make: needs --dim");
+    if (o->canaries.dim == 0) return usage_error("make: needs --dim");
     if (o->out == NULL) return usage_error("make: needs --out FILE.npy");
     dpa_canaries_opts opts = canaries_library_opts(o);
     dpa_canaries *canaries = NULL;
@@ -173,17 +168,17 @@ static dpa_status compute(const canaries_options *o, const dpa_weights *model,
 
 static int cosines(const canaries_options *o) {
     if (o->models.count == 0) return usage_error("cosines: needs --model FILE");
-    if (o->count == 0) return usage_error("cosines: needs --count K");
-    if (o->null != NULL && o->unobserved == 0)
+    if (o->canaries.observed == 0) return usage_error("cosines: needs --count K");
+    if (o->null != NULL && o->canaries.unobserved == 0)
         return usage_error("cosines: --null needs --unobserved N");
     dpa_weights model = {0}, initial = {0};
     dpa_error err;
     dpa_status status = canaries_read_model(&o->models, &model, &err);
     if (status == DPA_OK) status = canaries_read_model(&o->initials, &initial, &err);
     int code = 0;
-    if (status == DPA_OK && o->dim != 0 && o->dim != model.dim)
-        code = usage_error("cosines: the model has %zu parameters, --dim says %llu", model.dim,
-                           (unsigned long long)o->dim);
+    if (status == DPA_OK && o->canaries.dim != 0 && o->canaries.dim != model.dim)
+        code = usage_error("cosines: the model has %zu parameters, --dim says %zu", model.dim,
+                           o->canaries.dim);
     else if (status == DPA_OK)
         status = compute(o, &model, &initial, &err);
     dpa__weights_free(&model);

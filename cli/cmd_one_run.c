@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* dpaudit one-run: a bound from one training run with many canaries. */
+#include <ctype.h>
 #include <math.h>
 
 #include "output.h"
@@ -61,28 +62,25 @@ static void init(void *options) {
     o->rate = NAN;
 }
 
-/* Returns 0, or an exit code after printing the error. */
-static int take_guesses(const one_run_options *o, const char *missing, dpa_guess_choice *choice,
-                        uint64_t *guesses) {
-    const char *given = o->common.protocol.guesses;
-    const char *text = given[0] != '\0' ? given : missing;
-    if (parse_guesses(text, choice, guesses)) return 0;
-    return usage_error("--guesses: '%s' is not a whole number, auto or max", text);
+/* The number of guesses; 0 if it is chosen. Returns 0, or an exit code after printing the error. */
+static int take_guesses(const char *given, uint64_t *guesses) {
+    *guesses = 0;
+    if (!isdigit((unsigned char)given[0]) || parse_count(given, guesses)) return 0;
+    return usage_error("--guesses: '%s' is not a whole number, auto or max", given);
 }
 
 static int run_ideal(const one_run_options *o) {
-    dpa_guess_choice choice;
+    const dpa_protocol *p = &o->common.protocol;
     uint64_t guesses;
     if (o->canaries == 0 || isnan(o->sigma))
         return usage_error("--ideal needs --sigma and --canaries");
-    const int failed = take_guesses(o, "max", &choice, &guesses);
+    const int failed = take_guesses(p->guesses, &guesses);
     if (failed) return failed;
-    if (choice == DPA_GUESSES_AUTO)
+    if (p->guesses[0] == 'a')
         return usage_error("--ideal: --guesses is a number, or max (default)");
     const dpa_ideal ideal = {o->sigma, o->canaries, o->options};
     dpa_report *report = NULL;
     dpa_error err;
-    const dpa_protocol *p = &o->common.protocol;
     if (dpa__audit_ideal(&ideal, guesses, o->simulate, &p->request, p->pointwise, &report, &err) !=
         DPA_OK)
         return library_error(&err);
@@ -97,15 +95,14 @@ static void describe(const one_run_options *o, dpa_evidence *e) {
 }
 
 static int run_counts(const one_run_options *o) {
-    dpa_guess_choice choice;
     uint64_t guesses;
     dpa_evidence evidence;
     dpa_error err = {0};
     if (o->canaries == 0 || o->common.protocol.guesses[0] == '\0' || o->correct == UINT64_MAX)
         return usage_error("needs a file of scores, or --canaries, --guesses and --correct");
-    const int failed = take_guesses(o, "auto", &choice, &guesses);
+    const int failed = take_guesses(o->common.protocol.guesses, &guesses);
     if (failed) return failed;
-    if (choice != DPA_GUESSES_FIXED)
+    if (!isdigit((unsigned char)o->common.protocol.guesses[0]))
         return usage_error("--guesses %s needs a file of scores", o->common.protocol.guesses);
     const double counts[] = {(double)o->canaries, (double)guesses, (double)o->correct};
     dpa__evidence_init(&evidence, DPA_EVIDENCE_GUESSES);

@@ -92,9 +92,8 @@ static dpa_status check_names(const session *s, dpa_error *err) {
     dpa_protocol protocol;
     dpa_claim claim;
     dpa_evidence expected;
-    dpa_status status = protocol_asked(common, &protocol, &claim, err);
-    if (status != DPA_OK) return status;
-    status = dpa_game_expect(s->game, &expected, err);
+    DPA_TRY(protocol_asked(common, &protocol, &claim, err));
+    dpa_status status = dpa_game_expect(s->game, &expected, err);
     if (status == DPA_OK && s->experiment->stop_refuted && !comes_by_trial(&expected))
         status = refuse_stop(s, "the game gives no scores of independent trials", err);
     if (status == DPA_OK && expected.kind != DPA_EVIDENCE_SIGNALS)
@@ -113,13 +112,12 @@ static dpa_status find_stop(session *s, dpa_error *err) {
     dpa_protocol protocol;
     dpa_claim claim;
     dpa_evidence expected;
-    dpa_status status = protocol_asked(&s->options->common, &protocol, &claim, err);
-    if (status != DPA_OK) return status;
-    status = dpa_game_expect(s->game, &expected, err);
+    DPA_TRY(protocol_asked(&s->options->common, &protocol, &claim, err));
+    dpa_status status = dpa_game_expect(s->game, &expected, err);
     if (status == DPA_OK)
         status = dpa__protocol_request(&protocol, &claim, &expected, &s->stop, err);
     dpa__evidence_clear(&expected);
-    if (status != DPA_OK) return status;
+    DPA_TRY(status);
     if (!dpa__registry_is_sequential(s->stop.method))
         return refuse_stop(s, "only method sequential holds at a time chosen so", err);
     if (isnan(s->stop.claim_epsilon))
@@ -130,32 +128,29 @@ static dpa_status find_stop(session *s, dpa_error *err) {
 /* Adds the failures and omissions of the run to its result. */
 static dpa_status add_trials(const session *s, dpa_error *err) {
     const dpa_run_summary *m = &s->summary;
-    dpa_status status = DPA_OK;
     if (m->refuted)
-        status = dpa__report_note(s->report, err,
-                                  "The run stopped at trial %" PRIu64 ": the claim is refuted.",
-                                  m->planned);
-    if (status == DPA_OK && m->failed > 0)
-        status = dpa__report_fact(s->report, "failed_attempts", (double)m->failed, err);
-    if (status == DPA_OK && m->failed_trials > 0)
-        status =
-            dpa__report_note(s->report, err,
-                             "In %" PRIu64 " of %" PRIu64 " trials the trainer failed: outcomes "
-                             "that keep their place, with a score fixed beforehand.",
-                             m->failed_trials, m->planned);
-    if (status == DPA_OK && m->quarantined > 0)
-        status = dpa__report_note(s->report, err,
-                                  "Every trial failed on %s, as elsewhere none did: taken out, its "
-                                  "trials were played elsewhere.",
-                                  m->quarantine);
-    if (status == DPA_OK && m->missing > 0)
-        status = dpa__report_note(
-            s->report, err, "%" PRIu64 " of %" PRIu64 " trials are missing: %s.", m->missing,
-            m->planned,
-            m->out_of_time ? "the time was over; the bounds rest on the others"
-                           : "their machine failed each time; they count against the "
-                             "attack");
-    return status;
+        DPA_TRY(dpa__report_note(s->report, err,
+                                 "The run stopped at trial %" PRIu64 ": the claim is refuted.",
+                                 m->planned));
+    if (m->failed > 0)
+        DPA_TRY(dpa__report_fact(s->report, "failed_attempts", (double)m->failed, err));
+    if (m->failed_trials > 0)
+        DPA_TRY(dpa__report_note(s->report, err,
+                                 "In %" PRIu64 " of %" PRIu64
+                                 " trials the trainer failed: outcomes "
+                                 "that keep their place, with a score fixed beforehand.",
+                                 m->failed_trials, m->planned));
+    if (m->quarantined > 0)
+        DPA_TRY(dpa__report_note(s->report, err,
+                                 "Every trial failed on %s, as elsewhere none did: taken out, its "
+                                 "trials were played elsewhere.",
+                                 m->quarantine));
+    if (m->missing == 0) return DPA_OK;
+    return dpa__report_note(s->report, err, "%" PRIu64 " of %" PRIu64 " trials are missing: %s.",
+                            m->missing, m->planned,
+                            m->out_of_time
+                                ? "the time was over; the bounds rest on the others"
+                                : "their machine failed each time; they count against the attack");
 }
 
 /* Records what the bits of a training could depend on. A worker trains on one thread. */
@@ -209,8 +204,7 @@ static dpa_status play(session *s, dpa_error *err) {
     dpa_run_estimate estimate;
     options_for_run(s, &opts);
     if (s->experiment->stop_refuted && !s->options->dry_run) {
-        const dpa_status found = find_stop(s, err);
-        if (found != DPA_OK) return found;
+        DPA_TRY(find_stop(s, err));
         opts.stop = &s->stop;
     }
     opts.progress = progress_start();
@@ -224,25 +218,24 @@ static dpa_status play(session *s, dpa_error *err) {
 }
 
 static dpa_status perform(session *s, dpa_error *err) {
-    dpa_status status = dpa_game_open(s->experiment, &s->game, err);
-    if (status == DPA_OK) status = check_names(s, err);
-    if (status == DPA_OK) status = play(s, err);
-    if (status != DPA_OK || s->options->dry_run) return status;
+    DPA_TRY(dpa_game_open(s->experiment, &s->game, err));
+    DPA_TRY(check_names(s, err));
+    DPA_TRY(play(s, err));
+    if (s->options->dry_run) return DPA_OK;
     s->evidence.planned = s->summary.planned;
     s->evidence.missing = s->summary.missing;
     const char *folder = s->options->output != NULL ? s->options->output : s->experiment->output;
-    if (folder != NULL) status = evidence_write(&s->evidence, folder, err);
-    if (status == DPA_OK && folder != NULL && s->evidence.kind == DPA_EVIDENCE_SIGNALS) {
+    if (folder != NULL) DPA_TRY(evidence_write(&s->evidence, folder, err));
+    if (folder != NULL && s->evidence.kind == DPA_EVIDENCE_SIGNALS) {
         (void)printf("%" PRIu64 " models: signals and membership are in %s; there is nothing to "
                      "judge without an attack\n",
                      s->summary.planned - s->summary.missing, folder);
         return DPA_OK;
     }
-    if (status == DPA_OK)
-        status = judge_evidence(&s->evidence, &s->options->common, &s->report, err);
-    if (status == DPA_OK) dpa__report_name(s->report, "run", s->evidence.source);
-    if (status == DPA_OK) status = add_machine(s, err);
-    return status == DPA_OK ? add_trials(s, err) : status;
+    DPA_TRY(judge_evidence(&s->evidence, &s->options->common, &s->report, err));
+    dpa__report_name(s->report, "run", s->evidence.source);
+    DPA_TRY(add_machine(s, err));
+    return add_trials(s, err);
 }
 
 /* For ranks other than 0: plays what rank 0 sends. Rank 0 reports this rank's errors. */

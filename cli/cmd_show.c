@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/error.h"
 #include "live.h"
 #include "output.h"
 #include "trials.h"
@@ -130,20 +131,21 @@ static void print_stages(const dpa_store_stages *stages, int with_settings) {
     }
 }
 
+static dpa_status list_stages(dpa_store *store, dpa_store_stages *out, dpa_error *err) {
+    DPA_TRY(dpa_store_check(store, err));
+    return dpa_store_list(store, out, err);
+}
+
 static dpa_status show(const show_options *o, search *one, dpa_store *store, dpa_error *err) {
-    dpa_status status = DPA_OK;
-    if (o->trial_text != NULL) status = dpa_store_trials(store, NULL, show_one, one, err);
-    if (status == DPA_OK && o->trials) {
-        (void)printf("%5s %8s %10s %8s  %s\n", "stage", "trial", "seconds", "numbers", "first");
-        status = dpa_store_trials(store, NULL, show_trial, NULL, err);
-    }
-    if (status == DPA_OK && o->failures)
-        status = dpa_store_failures(store, NULL, show_failure, NULL, err);
-    if (status != DPA_OK || o->trial_text != NULL || o->trials || o->failures) return status;
     dpa_store_stages stages;
-    status = dpa_store_check(store, err);
-    if (status == DPA_OK) status = dpa_store_list(store, &stages, err);
-    if (status != DPA_OK) return status;
+    if (o->trial_text != NULL) DPA_TRY(dpa_store_trials(store, NULL, show_one, one, err));
+    if (o->trials) {
+        (void)printf("%5s %8s %10s %8s  %s\n", "stage", "trial", "seconds", "numbers", "first");
+        DPA_TRY(dpa_store_trials(store, NULL, show_trial, NULL, err));
+    }
+    if (o->failures) DPA_TRY(dpa_store_failures(store, NULL, show_failure, NULL, err));
+    if (o->trial_text != NULL || o->trials || o->failures) return DPA_OK;
+    DPA_TRY(list_stages(store, &stages, err));
     print_stages(&stages, o->settings);
     dpa_store_stages_free(&stages);
     return DPA_OK;
@@ -233,26 +235,24 @@ static void put_stages(FILE *out, const dpa_store_stages *stages) {
 static dpa_status put_json(const show_options *o, search *one, dpa_store *store, FILE *out,
                            dpa_error *err) {
     dpa_store_stages stages;
-    dpa_status status = dpa_store_check(store, err);
-    if (status == DPA_OK) status = dpa_store_list(store, &stages, err);
-    if (status != DPA_OK) return status;
+    DPA_TRY(list_stages(store, &stages, err));
     (void)fprintf(out, "{\"dpaudit\": \"%s\", \"command\": \"show\", ", dpa_version());
     put_stages(out, &stages);
     dpa_store_stages_free(&stages);
     json_list list = {out, o->trial_text != NULL ? one : NULL, 0};
     if (o->trials || o->trial_text != NULL) {
         (void)fputs(", \"trials\": [", out);
-        status = dpa_store_trials(store, NULL, put_trial, &list, err);
+        DPA_TRY(dpa_store_trials(store, NULL, put_trial, &list, err));
         (void)fputs("]", out);
     }
     list.some = 0;
-    if (status == DPA_OK && o->failures) {
+    if (o->failures) {
         (void)fputs(", \"failures\": [", out);
-        status = dpa_store_failures(store, NULL, put_failure, &list, err);
+        DPA_TRY(dpa_store_failures(store, NULL, put_failure, &list, err));
         (void)fputs("]", out);
     }
     (void)fputs("}\n", out);
-    return status;
+    return DPA_OK;
 }
 
 static int show_json(const show_options *o, search *one, dpa_store *store) {

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/number.h"
 #include "output.h"
 
 int parse_count(const char *text, uint64_t *out) {
@@ -25,12 +26,17 @@ int parse_count(const char *text, uint64_t *out) {
     return *end == '\0' && errno != ERANGE;
 }
 
-int parse_guesses(const char *text, dpa_guess_choice *choice, uint64_t *guesses) {
-    *guesses = 0;
-    *choice = strcmp(text, "auto") == 0  ? DPA_GUESSES_AUTO
-              : strcmp(text, "max") == 0 ? DPA_GUESSES_MAX
-                                         : DPA_GUESSES_FIXED;
-    return *choice != DPA_GUESSES_FIXED || parse_count(text, guesses);
+const char *parse_numbers(const char *text, number_list *out) {
+    for (;; ++text) {
+        const char *at = text, *end = text + strcspn(text, ",");
+        double *grown = realloc(out->items, (out->count + 1) * sizeof *grown);
+        if (grown != NULL) out->items = grown;
+        if (grown == NULL || dpa__number_parse(&at, end, &grown[out->count++]) != DPA__NUMBER_OK ||
+            at != end)
+            return text;
+        text = end;
+        if (*text == '\0') return NULL;
+    }
 }
 
 static size_t smallest(size_t a, size_t b, size_t c) {
@@ -152,6 +158,7 @@ static int store_field(const option *o, const char *value, void *field) {
 /* `value` is NULL for options that take none. */
 static int store(const option *o, const char *value, void *options) {
     void *field = (char *)options + o->offset;
+    const char *wrong;
     uint64_t count;
     int choice;
     switch (o->type) {
@@ -182,6 +189,12 @@ static int store(const option *o, const char *value, void *options) {
         else
             *(const char **)field = value;
         return 0;
+    case OPTION_NUMBERS:
+        ((number_list *)field)->count = 0;
+        wrong = parse_numbers(value, field);
+        if (wrong == NULL) return 0;
+        return usage_error("--%s: '%.*s' is not a number", o->name, (int)strcspn(wrong, ","),
+                           wrong);
     case OPTION_LIST:
         if (push(field, value)) return 0;
         return out_of_memory();
@@ -250,8 +263,11 @@ void words_free(word_list *words) {
 }
 
 void options_free(const command *cmd, void *options) {
-    for (const option *o = cmd->options; o->name != NULL; ++o)
-        if (o->type == OPTION_LIST) words_free((word_list *)(void *)((char *)options + o->offset));
+    for (const option *o = cmd->options; o->name != NULL; ++o) {
+        void *field = (char *)options + o->offset;
+        if (o->type == OPTION_LIST) words_free(field);
+        if (o->type == OPTION_NUMBERS) free(((number_list *)field)->items);
+    }
 }
 
 /* ---- files that would be overwritten ---- */

@@ -24,6 +24,7 @@ typedef enum option_type {
     OPTION_OPTIONAL, /* const char *, "" without a value; --name=FILE, or a next word that ends in
                         ".name" */
     OPTION_LIST,     /* word_list; may be given many times */
+    OPTION_NUMBERS,  /* number_list: "1e-5,1e-6" */
     OPTION_PROTOCOL, /* dpa_protocol: the field of this name */
     OPTION_SWITCH,   /* dpa_protocol: the same for a field that takes no value */
     OPTION_CLAIM     /* dpa_claim: the field of this name */
@@ -33,6 +34,11 @@ typedef struct word_list {
     const char **items;
     size_t count;
 } word_list;
+
+typedef struct number_list {
+    double *items;
+    size_t count;
+} number_list;
 
 typedef struct option {
     const char *name; /* NULL ends the table; "" in a heading */
@@ -149,7 +155,8 @@ void options_free(const command *cmd, void *options);
 size_t word_distance(const char *a, const char *b);
 /* Parses the whole word as a count; returns 0 if it is none. */
 int parse_count(const char *text, uint64_t *out);
-/* Parses a number of guesses, "auto" or "max"; returns 1 on success. */
-int parse_guesses(const char *text, dpa_guess_choice *choice, uint64_t *guesses);
+/* Appends the numbers of "1e-5,1e-6"; returns where the first that is none begins, NULL if all are.
+ */
+const char *parse_numbers(const char *text, number_list *out);
 
 #endif

@@ -11,6 +11,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/error.h"
+
 static char invocation[4096];
 static const char *running = "";
 static int is_terminal;
@@ -206,8 +208,7 @@ dpa_status judge_evidence(const dpa_evidence *evidence, const common_options *co
     dpa_protocol protocol;
     dpa_claim claim;
     *out = NULL;
-    const dpa_status status = protocol_asked(common, &protocol, &claim, err);
-    if (status != DPA_OK) return status;
+    DPA_TRY(protocol_asked(common, &protocol, &claim, err));
     protocol.plain =
         common->json == NULL && !common->plot && common->report == NULL && common->vega == NULL;
     return dpa_judge(evidence, &claim, &protocol, out, err);

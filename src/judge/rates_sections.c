@@ -63,22 +63,27 @@ dpa_status dpa__section_posterior(dpa_report *report, dpa_error *err) {
 static const double deltas[] = {1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4,
                                 1e-3, 3e-3, 0.01, 0.03, 0.1,  0.3};
 
-/* Runs the same estimator at another δ. */
-static dpa_status bound_at(const dpa_report *report, const dpa_scores *scores, const dpa_result *r,
-                           double delta, double *epsilon, dpa_error *err) {
-    dpa_request request = report->request;
+/* The bound of a row's estimator, from scores or (NULL) from counts. */
+static dpa_status run_again(dpa_request request, const dpa_result *row, const dpa_scores *scores,
+                            const dpa_counts *counts, double *epsilon, dpa_error *err) {
     dpa_results results = {0};
-    request.delta = delta;
-    (void)snprintf(request.family, sizeof request.family, "%s", r->family);
-    (void)snprintf(request.method, sizeof request.method, "%s", r->method);
-    if (request.select[0] == '\0' && !dpa__registry_is_rank(r->method))
-        (void)snprintf(request.select, sizeof request.select, "%s", r->select);
+    (void)snprintf(request.family, sizeof request.family, "%s", row->family);
+    (void)snprintf(request.method, sizeof request.method, "%s", row->method);
     const dpa_status status = scores == NULL
-                                  ? dpa__estimate_counts(&r->counts, &request, &results, err)
+                                  ? dpa__estimate_counts(counts, &request, &results, err)
                                   : dpa__estimate_scores(scores, &request, &results, err);
     if (status == DPA_OK) *epsilon = results.items[0].epsilon_lower;
     dpa__results_free(&results);
     return status;
+}
+
+static dpa_status bound_at(const dpa_report *report, const dpa_scores *scores, const dpa_result *r,
+                           double delta, double *epsilon, dpa_error *err) {
+    dpa_request request = report->request;
+    request.delta = delta;
+    if (request.select[0] == '\0' && !dpa__registry_is_rank(r->method))
+        (void)snprintf(request.select, sizeof request.select, "%s", r->select);
+    return run_again(request, r, scores, &r->counts, epsilon, err);
 }
 
 /* The parameter of a curve family does not depend on δ, so ε at another δ is only a conversion. */
@@ -194,35 +199,19 @@ static double *repeated(const double *sorted, size_t count, dpa_error *err) {
     return out;
 }
 
-static dpa_status more_scores(const dpa_scores *s, const dpa_request *request, dpa_results *results,
-                              dpa_error *err) {
+static dpa_status more_runs(const dpa_report *report, const dpa_scores *s, const dpa_result *best,
+                            double *epsilon, dpa_error *err) {
+    const dpa_counts *c = &best->counts;
+    const dpa_counts counts = {TIMES * c->fn, TIMES * c->tp, TIMES * c->fp, TIMES * c->tn};
+    if (s == NULL) return run_again(report->request, best, NULL, &counts, epsilon, err);
     dpa_scores more = {
         .members = TIMES * s->members, .nonmembers = TIMES * s->nonmembers, .is_sorted = 1};
     more.member = repeated(s->member, s->members, err);
     more.nonmember = repeated(s->nonmember, s->nonmembers, err);
     const dpa_status status = more.member != NULL && more.nonmember != NULL
-                                  ? dpa__estimate_scores(&more, request, results, err)
+                                  ? run_again(report->request, best, &more, NULL, epsilon, err)
                                   : DPA_NO_MEMORY;
     dpa__scores_free(&more);
-    return status;
-}
-
-static dpa_status more_runs(const dpa_report *report, const dpa_scores *scores,
-                            const dpa_result *best, double *epsilon, dpa_error *err) {
-    dpa_request request = report->request;
-    dpa_results results = {0};
-    (void)snprintf(request.family, sizeof request.family, "%s", best->family);
-    (void)snprintf(request.method, sizeof request.method, "%s", best->method);
-    dpa_status status;
-    if (scores != NULL) {
-        status = more_scores(scores, &request, &results, err);
-    } else {
-        const dpa_counts *c = &best->counts;
-        const dpa_counts more = {TIMES * c->fn, TIMES * c->tp, TIMES * c->fp, TIMES * c->tn};
-        status = dpa__estimate_counts(&more, &request, &results, err);
-    }
-    if (status == DPA_OK) *epsilon = results.items[0].epsilon_lower;
-    dpa__results_free(&results);
     return status;
 }
 

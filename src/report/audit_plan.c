@@ -2,15 +2,14 @@
 /* A plan as a report: a table for people, the same rows as a section, and the power curves as
  * another. Nothing was audited, so there are no results and no verdict. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "account/family.h"
 #include "base/error.h"
-#include "base/memory.h"
 #include "base/text.h"
 #include "estimate/plan.h"
-#include "report/plan.h"
+#include "estimate/registry.h"
+#include "report/model.h"
 #include "report/value.h"
 
 void dpa__plan_query_init(dpa_plan_query *query) {
@@ -29,16 +28,22 @@ void dpa__plan_query_init(dpa_plan_query *query) {
                               .fpr = NAN};
 }
 
-dpa__cell dpa__cell_of(const char *format, double value) {
-    dpa__cell cell = {""};
+/* A cell of a printed table; empty if there is no number. */
+typedef struct cell {
+    char text[32];
+} cell;
+
+static cell cell_of(const char *format, double value) {
+    cell out = {""};
     if (isinf(value))
-        (void)snprintf(cell.text, sizeof cell.text, "none");
+        (void)snprintf(out.text, sizeof out.text, "none");
     else if (!isnan(value))
-        (void)dpa__print(cell.text, sizeof cell.text, format[0] == 'n' ? "%.0f" : "%.3f", value);
-    return cell;
+        (void)dpa__print(out.text, sizeof out.text, format[0] == 'n' ? "%.0f" : "%.3f", value);
+    return out;
 }
 
-const char *dpa__plan_family(const dpa_request *request, size_t index) {
+/* The families to plan for: the request's, else dp and, at δ > 0, gaussian. NULL past the last. */
+static const char *family_at(const dpa_request *request, size_t index) {
     static const char *const usual[] = {"dp", "gaussian"};
     if (request->family[0] != '\0') return index == 0 ? request->family : NULL;
     /* no Gaussian mechanism has a finite ε at δ = 0 */
@@ -94,16 +99,16 @@ static dpa_status put_sizes(json_t *row, const plan_row *r, int with_truth, dpa_
 }
 
 /* 0.812, or 0.812±0.009 if it is simulated. */
-static dpa__cell simulated_cell(double value, double error) {
-    dpa__cell cell = dpa__cell_of("", value);
+static cell simulated_cell(double value, double error) {
+    cell out = cell_of("", value);
     if (error > 0 && isfinite(value))
-        (void)dpa__print(cell.text, sizeof cell.text, "%.3f±%.3f", value, error);
-    return cell;
+        (void)dpa__print(out.text, sizeof out.text, "%.3f±%.3f", value, error);
+    return out;
 }
 
 /* The field width in bytes: ± is two bytes but one column. */
-static int column(int width, const dpa__cell *cell) {
-    return strstr(cell->text, "±") != NULL ? width + 1 : width;
+static int column(int width, const cell *of) {
+    return strstr(of->text, "±") != NULL ? width + 1 : width;
 }
 
 enum { PART = 128 };
@@ -133,28 +138,29 @@ static dpa_status say_row(dpa_report *report, const dpa_plan *plan, const dpa_pl
                           const plan_row *r, dpa_error *err) {
     const double needed = r->needed.size > 0 ? (double)r->needed.size : (double)INFINITY;
     const double guesses = r->needed.guesses > 0 ? (double)r->needed.guesses : (double)NAN;
-    const dpa__cell power = simulated_cell(r->budget.power, r->budget.error);
-    const dpa__cell leak = simulated_cell(r->detectable.epsilon, r->detectable.error);
-    const dpa__cell cells[3] = {dpa__cell_of("n", needed), dpa__cell_of("n", guesses),
-                                dpa__cell_of("", r->needed.threshold)};
+    const cell power = simulated_cell(r->budget.power, r->budget.error);
+    const cell leak = simulated_cell(r->detectable.epsilon, r->detectable.error);
+    const cell cells[3] = {cell_of("n", needed), cell_of("n", guesses),
+                           cell_of("", r->needed.threshold)};
     const char *const sizes[3] = {cells[0].text, cells[1].text, cells[2].text};
     char name[PART], budget[PART];
     (void)dpa__print(name, sizeof name, NAME_FORMAT, dpa__plan_game_name(plan->game), plan->family,
                      plan->method);
     (void)snprintf(budget, sizeof budget, " %*s %*s %8s", column(11, &power), power.text,
-                   column(12, &leak), leak.text, dpa__cell_of("", r->most).text);
+                   column(12, &leak), leak.text, cell_of("", r->most).text);
     return say_columns(report, query, name, sizes, budget, err);
 }
 
 /* ── when sequential audits stop ───────────────────────────────────────────────────────────── */
 
 /* Empty if too many audits gave up. */
-static dpa__cell pairs_cell(double pairs, double error) {
-    dpa__cell cell = dpa__cell_of("n", isfinite(pairs) ? pairs : (double)INFINITY);
+static cell pairs_cell(const json_t *row, const char *key, const char *error_key) {
+    const double pairs = dpa__number_of(row, key), error = dpa__number_of(row, error_key);
+    cell out = cell_of("n", isfinite(pairs) ? pairs : (double)INFINITY);
     if (error > 0 && isfinite(pairs))
-        (void)dpa__print(cell.text, sizeof cell.text, error < 10 ? "%.0f±%.1f" : "%.0f±%.0f", pairs,
+        (void)dpa__print(out.text, sizeof out.text, error < 10 ? "%.0f±%.1f" : "%.0f±%.0f", pairs,
                          error);
-    return cell;
+    return out;
 }
 
 static dpa_status put_stops(json_t *stops, const dpa_plan *plan, const dpa_plan_stops *s,
@@ -177,12 +183,9 @@ static dpa_status say_stop(dpa_report *report, const json_t *row, dpa_error *err
             "%s, %s, sequential: none of %.0f simulated audits refutes the claim "
             "by pair %.0f",
             game, family, audits, dpa__number_of(row, "most_pairs"));
-    const dpa__cell mean =
-        pairs_cell(dpa__number_of(row, "mean_pairs"), dpa__number_of(row, "mean_error"));
-    const dpa__cell median =
-        pairs_cell(dpa__number_of(row, "median_pairs"), dpa__number_of(row, "median_error"));
-    const dpa__cell late = pairs_cell(dpa__number_of(row, "pairs_of_nine_in_ten"),
-                                      dpa__number_of(row, "error_of_nine_in_ten"));
+    const cell mean = pairs_cell(row, "mean_pairs", "mean_error");
+    const cell median = pairs_cell(row, "median_pairs", "median_error");
+    const cell late = pairs_cell(row, "pairs_of_nine_in_ten", "error_of_nine_in_ten");
     return dpa__report_say(report, err,
                            "%s, %s, sequential: pairs until the claim falls: mean %s, median %s, "
                            "nine in ten by %s (%.0f of %.0f simulated audits refute it by pair "
@@ -201,56 +204,30 @@ static dpa_status say_stops(dpa_report *report, const json_t *stops, dpa_error *
 /* ── power curves ──────────────────────────────────────────────────────────────────────────── */
 
 /* Sizes on a logarithmic grid from 4 to twice the size needed or affordable. */
-static size_t curve_sizes(const dpa_plan_query *query, const plan_row *r, uint64_t *sizes) {
+static dpa_status add_curve(dpa_report *report, dpa__plan *plan, const dpa_plan_query *query,
+                            const plan_row *r, dpa_error *err) {
+    json_t *rows = json_object_get(report->sections, "power_curve");
     const double wanted = fmax((double)query->size,
                                r->needed.size > 0 ? (double)r->needed.size : (double)query->most);
     const double end = fmax(8, fmin(2 * wanted, (double)query->most)), ratio = end / 4;
-    size_t count = 0;
-    for (size_t i = 0; i < query->points; ++i) {
-        const double part = query->points > 1 ? (double)i / (double)(query->points - 1) : 1;
-        const uint64_t size = (uint64_t)llround(4 * pow(ratio, part));
-        if (count == 0 || size > sizes[count - 1]) sizes[count++] = size;
-    }
-    return count;
-}
-
-static dpa_status put_curve(json_t *rows, const dpa_plan *plan, const uint64_t *sizes,
-                            const dpa_plan_answer *answers, size_t count, dpa_error *err) {
     char series[DPA_FAMILY_SIZE + 80];
-    (void)snprintf(series, sizeof series, "%s, %s, %s", dpa__plan_game_name(plan->game),
-                   plan->family, plan->method);
-    for (size_t i = 0; i < count; ++i) {
-        DPA_TRY(DPA__JSON_ADD(rows, err, {"series", .text = series}, {"size", (double)sizes[i]},
-                              {"power", answers[i].power}, {"error", answers[i].error}));
-    }
-    return DPA_OK;
-}
-
-static dpa_status compute_curve(dpa__plan *plan, const uint64_t *sizes, size_t count,
-                                dpa_plan_answer *out, dpa_error *err) {
-    for (size_t i = 0; i < count; ++i)
-        DPA_TRY(dpa__plan_power(plan, sizes[i], DPA__CAREFULLY, &out[i], err));
-    return DPA_OK;
-}
-
-static dpa_status add_curve(dpa_report *report, dpa__plan *plan, const dpa_plan_query *query,
-                            const plan_row *r, dpa_error *err) {
+    uint64_t before = 0;
     if (query->points == 0 || !has_truth(query)) return DPA_OK;
     if (query->points > 1000)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "points: at most 1000, not %zu", query->points);
-    uint64_t *sizes = DPA_NEW_ARRAY(uint64_t, query->points, err);
-    dpa_plan_answer *answers = DPA_NEW_ARRAY(dpa_plan_answer, query->points, err);
-    dpa_status status = sizes == NULL || answers == NULL ? DPA_NO_MEMORY : DPA_OK;
-    if (status == DPA_OK) {
-        const size_t count = curve_sizes(query, r, sizes);
-        status = compute_curve(plan, sizes, count, answers, err);
-        if (status == DPA_OK)
-            status = put_curve(json_object_get(report->sections, "power_curve"), plan->asked, sizes,
-                               answers, count, err);
+    (void)snprintf(series, sizeof series, "%s, %s, %s", dpa__plan_game_name(plan->asked->game),
+                   plan->asked->family, plan->asked->method);
+    for (size_t i = 0; i < query->points; ++i) {
+        const double part = query->points > 1 ? (double)i / (double)(query->points - 1) : 1;
+        const uint64_t size = (uint64_t)llround(4 * pow(ratio, part));
+        dpa_plan_answer answer;
+        if (size <= before) continue;
+        before = size;
+        DPA_TRY(dpa__plan_power(plan, size, DPA__CAREFULLY, &answer, err));
+        DPA_TRY(DPA__JSON_ADD(rows, err, {"series", .text = series}, {"size", (double)size},
+                              {"power", answer.power}, {"error", answer.error}));
     }
-    free(sizes);
-    free(answers);
-    return status;
+    return DPA_OK;
 }
 
 /* ── all rows ──────────────────────────────────────────────────────────────────────────────── */
@@ -394,7 +371,7 @@ static dpa_status put_named(context *c, dpa_plan_game game, dpa_error *err) {
     const char *family;
     dpa_status status = DPA_OK;
     if (!applies(c, game) || c->query->game[0] == '\0' || request->method[0] == '\0') return DPA_OK;
-    for (size_t f = 0; (family = dpa__plan_family(request, f)) != NULL; ++f) {
+    for (size_t f = 0; (family = family_at(request, f)) != NULL; ++f) {
         dpa_plan plan = plan_of(c, game, family);
         plan.method = request->method;
         status = put_row(c, &plan, err);
@@ -406,7 +383,7 @@ static dpa_status put_table(context *c, dpa_error *err) {
     const char *family;
     DPA_TRY(say_titles(c->report, c->query, err));
     for (int game = 0; game < DPA_PLAN_GAMES; ++game)
-        for (size_t f = 0; (family = dpa__plan_family(&c->report->request, f)) != NULL; ++f)
+        for (size_t f = 0; (family = family_at(&c->report->request, f)) != NULL; ++f)
             if (applies(c, (dpa_plan_game)game))
                 DPA_TRY(put_game(c, (dpa_plan_game)game, family, err));
     for (int game = 0; game < DPA_PLAN_GAMES && c->count == 0; ++game)
@@ -421,7 +398,7 @@ static dpa_status put_table(context *c, dpa_error *err) {
                                 "with that method; name the method to be told how much can be"));
     DPA_TRY(say_stops(c->report, c->stops, err));
     for (int game = 0; game < DPA_PLAN_GAMES && c->query->size > 0; ++game)
-        for (size_t f = 0; (family = dpa__plan_family(&c->report->request, f)) != NULL; ++f)
+        for (size_t f = 0; (family = family_at(&c->report->request, f)) != NULL; ++f)
             if (has_ceiling((dpa_plan_game)game, family) && c->has_row[game])
                 DPA_TRY(put_ceiling(c, (dpa_plan_game)game, family, err));
     return dpa__report_say(c->report, err,
@@ -480,12 +457,9 @@ static dpa_status fill(dpa_report *report, const dpa_plan_query *query, dpa_erro
     json_t *section = json_object();
     context c = {.report = report, .query = query};
     DPA_TRY(dpa__json_set(report->sections, "plan", section, err));
-    DPA_TRY(dpa__json_set(section, "rows", json_array(), err));
-    DPA_TRY(dpa__json_set(section, "ceilings", json_array(), err));
-    DPA_TRY(dpa__json_set(section, "stops", json_array(), err));
-    c.rows = json_object_get(section, "rows");
-    c.ceilings = json_object_get(section, "ceilings");
-    c.stops = json_object_get(section, "stops");
+    DPA_TRY(dpa__json_set(section, "rows", c.rows = json_array(), err));
+    DPA_TRY(dpa__json_set(section, "ceilings", c.ceilings = json_array(), err));
+    DPA_TRY(dpa__json_set(section, "stops", c.stops = json_array(), err));
     if (query->points > 0)
         DPA_TRY(dpa__json_set(report->sections, "power_curve", json_array(), err));
     DPA_TRY(resolve(&c, err));
@@ -496,6 +470,100 @@ static dpa_status fill(dpa_report *report, const dpa_plan_query *query, dpa_erro
     dpa__known_free(c.known);
     return status;
 }
+
+/* ── precision instead ───────────────────────────────────────────────────────────────── */
+
+/* How many samples an estimate of ε needs for a given half width (bayesian-estimation, figure 4): a
+ * table, and the ends of the intervals against the number of samples. */
+static const char *const precise[] = {"cp", "jeffreys", "bayes"};
+enum { PRECISE = sizeof precise / sizeof precise[0] };
+
+static dpa_status put_interval(json_t *rows, const dpa_precision *plan, uint64_t n,
+                               dpa_error *err) {
+    dpa_precision_answer a;
+    char series[DPA_FAMILY_SIZE + DPA_NAME_SIZE];
+    json_t *row = json_object();
+    (void)snprintf(series, sizeof series, "%s, %s", plan->family, plan->method);
+    DPA_TRY(dpa__json_append(rows, row, err));
+    DPA_TRY(dpa__plan_interval(plan, n, &a, err));
+    return DPA__JSON_FILL(row, err, {"series", .text = series}, {"samples", 2 * (double)n},
+                          {"epsilon_lower", a.lower}, {"epsilon_upper", a.upper});
+}
+
+/* From an eighth of the number needed to twice as many. */
+static dpa_status put_intervals(json_t *rows, const dpa_precision *plan, double needed,
+                                size_t points, dpa_error *err) {
+    uint64_t before = 0;
+    for (size_t i = 0; i < points; ++i) {
+        const double part = points > 1 ? (double)i / (double)(points - 1) : 1;
+        const uint64_t n = (uint64_t)llround(fmax(1, needed / 8 * pow(16, part)));
+        if (n > before) DPA_TRY(put_interval(rows, plan, n, err));
+        before = n;
+    }
+    return DPA_OK;
+}
+
+typedef struct precision {
+    dpa_report *report;
+    const dpa_plan_query *query;
+    json_t *rows, *curve;
+} precision;
+
+static dpa_status put_needed(precision *c, const dpa_precision *plan, dpa_error *err) {
+    dpa_precision_answer a;
+    json_t *row = json_object();
+    DPA_TRY(dpa__json_append(c->rows, row, err));
+    DPA_TRY(dpa__plan_half_width(plan, c->query->half_width, c->query->most, &a, err));
+    const double samples = a.size > 0 ? 2 * (double)a.size : (double)INFINITY;
+    DPA_TRY(DPA__JSON_FILL(row, err, {"family", .text = plan->family},
+                           {"method", .text = plan->method}, {"samples_needed", samples},
+                           {"epsilon_lower", a.lower}, {"epsilon_upper", a.upper}));
+    DPA_TRY(dpa__report_say(c->report, err, "  %-10s %-10s %9s   [%.4f, %.4f]", plan->family,
+                            plan->method, cell_of("n", samples).text, a.lower, a.upper));
+    return put_intervals(c->curve, plan, a.size > 0 ? (double)a.size : (double)c->query->most,
+                         c->query->points, err);
+}
+
+/* For the methods that are listed or, if another one is asked for, for that. */
+static dpa_status put_all_needed(precision *c, dpa_error *err) {
+    const dpa_request *request = &c->report->request;
+    const char *family;
+    int is_listed = 0;
+    for (size_t m = 0; m < PRECISE; ++m) is_listed |= dpa__list_asks(request->method, precise[m]);
+    for (size_t f = 0; (family = family_at(request, f)) != NULL; ++f)
+        for (size_t m = 0; m < (is_listed ? PRECISE : 1); ++m) {
+            const dpa_precision plan = {family,         is_listed ? precise[m] : request->method,
+                                        c->query->fnr,  c->query->fpr,
+                                        request->delta, request->confidence};
+            if (!is_listed || dpa__list_asks(request->method, precise[m]))
+                DPA_TRY(put_needed(c, &plan, err));
+        }
+    return DPA_OK;
+}
+
+static dpa_status plan_precision(dpa_report *report, const dpa_plan_query *query, dpa_error *err) {
+    precision c = {.report = report, .query = query};
+    json_t *section = json_object();
+    DPA_TRY(dpa__json_set(report->sections, "precision", section, err));
+    DPA_TRY(dpa__json_set(section, "rows", c.rows = json_array(), err));
+    DPA_TRY(dpa__json_set(report->sections, "precision_curve", c.curve = json_array(), err));
+    if (isnan(query->fnr) || isnan(query->fpr))
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "a half width needs the error rates of the attack: fnr and fpr");
+    DPA_TRY(DPA__JSON_FILL(section, err, {"half_width", query->half_width}, {"fnr", query->fnr},
+                           {"fpr", query->fpr}));
+    DPA_TRY(dpa__report_say(report, err,
+                            "Precision, nothing was audited: ε within ±%g, two-sided at %s, from "
+                            "an attack with FNR %g and FPR %g, δ = %g",
+                            query->half_width, dpa__percent_of(report->request.confidence).text,
+                            query->fnr, query->fpr, report->request.delta));
+    DPA_TRY(dpa__report_say(report, err, "  %-10s %-10s %9s   %s", "family", "method", "samples",
+                            "interval there"));
+    DPA_TRY(put_all_needed(&c, err));
+    return dpa__report_say(report, err, "samples: members and non-members together, half of each");
+}
+
+/* ── a plan ──────────────────────────────────────────────────────────────────────────── */
 
 static dpa_status check(const dpa_plan_query *query, const dpa_request *request, dpa_error *err) {
     int known = query->game[0] == '\0';
@@ -525,7 +593,6 @@ dpa_status dpa__audit_plan(const dpa_plan_query *query, const dpa_request *reque
     DPA_TRY(check(query, request, err));
     DPA_TRY(dpa__report_new("plan", request, &report, err));
     if (has_claim(query, request)) status = fill(report, query, err);
-    if (status == DPA_OK && !isnan(query->half_width))
-        status = dpa__plan_precision(report, query, err);
+    if (status == DPA_OK && !isnan(query->half_width)) status = plan_precision(report, query, err);
     return dpa__report_end(report, status, out);
 }
