@@ -235,8 +235,7 @@ const command command_canaries = {
         "known.npz",
     .options = table,
     .size = sizeof(canaries_options),
-    .min_words = 1,
-    .max_words = (size_t)-1,
+    .words = {1, (size_t)-1},
     .init = init,
     .run = run,
 };

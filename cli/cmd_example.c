@@ -141,10 +141,6 @@ static int make_folder(const char *path) {
     return mkdir(path, 0777) == 0 || errno == EEXIST ? 0 : failed(path, "cannot be made");
 }
 
-static int by_name(const struct dirent **a, const struct dirent **b) {
-    return strcmp((*a)->d_name, (*b)->d_name);
-}
-
 static int is_shown(const struct dirent *entry) {
     return entry->d_name[0] != '.' && strcmp(entry->d_name, "__pycache__") != 0;
 }
@@ -152,7 +148,7 @@ static int is_shown(const struct dirent *entry) {
 static int copy_folder(const char *from, const char *to) {
     struct dirent **entries = NULL;
     int code = make_folder(to);
-    const int count = code == 0 ? scandir(from, &entries, is_shown, by_name) : 0;
+    const int count = code == 0 ? scandir(from, &entries, is_shown, alphasort) : 0;
     if (count < 0) code = failed(from, "cannot be read");
     for (int i = 0; i < count; ++i) {
         char source[PATH_SIZE], target[PATH_SIZE];
@@ -216,7 +212,7 @@ const command command_example = {
                 "dpaudit example scores --to first-audit",
     .options = options_table,
     .size = sizeof(example_options),
-    .max_words = 1,
+    .words = {0, 1},
     .init = init,
     .run = run,
 };

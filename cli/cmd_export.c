@@ -78,7 +78,6 @@ const command command_export = {
     .examples = "dpaudit export command/count.yaml --output scores --format csv",
     .options = table,
     .size = sizeof(export_options),
-    .min_words = 1,
-    .max_words = 1,
+    .words = {1, 1},
     .run = run,
 };

@@ -91,7 +91,6 @@ const command command_import = {
     .examples = "dpaudit import command/count.yaml trials",
     .options = table,
     .size = sizeof(import_options),
-    .min_words = 2,
-    .max_words = 2,
+    .words = {2, 2},
     .run = run,
 };

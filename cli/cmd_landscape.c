@@ -11,11 +11,6 @@ static const option table[] = {
     END_OPTIONS,
 };
 
-static void init(void *options) {
-    landscape_options *o = options;
-    common_init(&o->common);
-}
-
 static int run(void *options, const word_list *words) {
     const landscape_options *o = options;
     dpa_report *report = NULL;
@@ -38,9 +33,8 @@ const command command_landscape = {
                 "dpaudit landscape landscape.csv --json",
     .options = table,
     .size = sizeof(landscape_options),
-    .min_words = 1,
-    .max_words = 1,
-    .init = init,
+    .words = {1, 1},
+    .init = common_init,
     .run = run,
     .has_clock = 1,
 };

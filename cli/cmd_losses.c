@@ -158,7 +158,7 @@ const command command_losses = {
                 "dpaudit losses losses.csv --method binormal --records 5",
     .options = table,
     .size = sizeof(losses_options),
-    .max_words = (size_t)-1,
+    .words = {0, (size_t)-1},
     .init = init,
     .run = run,
 };

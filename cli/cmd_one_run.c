@@ -185,7 +185,7 @@ const command command_one_run = {
                 "dpaudit one-run --ideal --sigma 1 --canaries 1e5 --simulate 5",
     .options = table,
     .size = sizeof(one_run_options),
-    .max_words = 2,
+    .words = {0, 2},
     .init = init,
     .run = run,
     .has_clock = 1,

@@ -49,8 +49,7 @@ const command command_report = {
         "release-1.json release-2.json --out trend.html",
     .options = table,
     .size = sizeof(report_options),
-    .min_words = 1,
-    .max_words = (size_t)-1,
+    .words = {1, (size_t)-1},
     .run = run,
     .has_clock = 1,
 };

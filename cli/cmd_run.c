@@ -310,8 +310,7 @@ const command command_run = {
                 "dpaudit run run-white-box-broken.yaml --method all --family all",
     .options = table,
     .size = sizeof(run_options),
-    .min_words = 1,
-    .max_words = 1,
+    .words = {1, 1},
     .init = init,
     .run = run,
 };

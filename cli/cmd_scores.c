@@ -33,11 +33,6 @@ static const option table[] = {
     END_OPTIONS,
 };
 
-static void init(void *options) {
-    scores_options *o = options;
-    common_init(&o->common);
-}
-
 static int run(void *options, const word_list *words) {
     const scores_options *o = options;
     dpa_evidence evidence;
@@ -73,9 +68,8 @@ const command command_scores = {
                 "dpaudit scores scores.csv --group site --json",
     .options = table,
     .size = sizeof(scores_options),
-    .min_words = 1,
-    .max_words = 2,
-    .init = init,
+    .words = {1, 2},
+    .init = common_init,
     .run = run,
     .has_clock = 1,
 };

@@ -342,7 +342,6 @@ const command command_show = {
                 "dpaudit show command/count.yaml --json",
     .options = table,
     .size = sizeof(show_options),
-    .min_words = 1,
-    .max_words = 1,
+    .words = {1, 1},
     .run = run,
 };

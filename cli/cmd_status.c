@@ -207,7 +207,6 @@ const command command_status = {
                 "dpaudit status command/count.yaml --json",
     .options = table,
     .size = sizeof(status_options),
-    .min_words = 1,
-    .max_words = 1,
+    .words = {1, 1},
     .run = run,
 };

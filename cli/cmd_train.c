@@ -362,7 +362,6 @@ const command command_train = {
                 "dpaudit train train-toy-dp.yaml --seed 7 --json",
     .options = table,
     .size = sizeof(train_options),
-    .min_words = 1,
-    .max_words = 1,
+    .words = {1, 1},
     .run = run,
 };

@@ -136,8 +136,7 @@ const command command_trial = {
                 "dpaudit trial command/count.yaml --index 7 --out trials",
     .options = table,
     .size = sizeof(trial_options),
-    .min_words = 1,
-    .max_words = 1,
+    .words = {1, 1},
     .init = init,
     .run = run,
 };

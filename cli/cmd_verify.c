@@ -38,8 +38,7 @@ const command command_verify = {
                 "--evidence scores.csv",
     .options = table,
     .size = sizeof(verify_options),
-    .min_words = 1,
-    .max_words = 1,
+    .words = {1, 1},
     .run = run,
     .has_clock = 1,
 };

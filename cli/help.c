@@ -3,34 +3,18 @@
 #include "help.h"
 
 #include "estimate/scores.h"
+#include "report/model.h"
 
 #include <string.h>
 
 enum { WIDTH = 79, OPTION_COLUMN = 26 };
 
-/* Prints the words of one paragraph, wrapped; lines after the first are indented. `column` is the
- * current column. */
+/* Prints the words of one paragraph; see dpa__print_words. */
 static void wrap(FILE *out, const char *text, size_t length, int column, int indent) {
-    int first = 1;
-    for (const char *end = text + length; text < end;) {
-        size_t word = 0;
-        int shown = 0;
-        for (; text + word < end && text[word] != ' '; ++word)
-            shown += ((unsigned char)text[word] & 0xc0) != 0x80;
-        if (!first && column + 1 + shown > WIDTH) {
-            (void)fprintf(out, "\n%*s", indent, "");
-            column = indent;
-        } else if (!first) {
-            (void)fputc(' ', out);
-            ++column;
-        }
-        (void)fwrite(text, 1, word, out);
-        column += shown;
-        first = 0;
-        text += word;
-        while (text < end && *text == ' ') ++text;
-    }
-    (void)fputc('\n', out);
+    dpa__text words = {0};
+    dpa__print_words(&words, text, length, WIDTH, column, indent);
+    if (!words.failed) (void)fputs(words.data, out);
+    dpa__text_free(&words);
 }
 
 static void paragraphs(FILE *out, const char *text) {

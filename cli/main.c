@@ -97,10 +97,7 @@ static int unknown(const char *name) {
 static int help_settings(void) {
     char *text = NULL;
     dpa_error err = {0};
-    if (dpa_settings_list(&text, &err) != DPA_OK) {
-        (void)fprintf(stderr, "dpaudit help: %s\n", err.text);
-        return EXIT_FAILURE_RUNNING;
-    }
+    if (dpa_settings_list(&text, &err) != DPA_OK) return library_error(&err);
     (void)fputs(text, stdout);
     free(text);
     return 0;

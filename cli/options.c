@@ -142,7 +142,8 @@ static int push(word_list *list, const char *word) {
     return 1;
 }
 
-void common_init(common_options *common) {
+void common_init(void *options) {
+    common_options *common = options;
     dpa__protocol_init(&common->protocol);
     dpa_claim_init(&common->claim);
 }
@@ -251,9 +252,9 @@ int options_parse(const command *cmd, int argc, char **argv, void *options, word
             return out_of_memory();
         }
     }
-    if (words->count < cmd->min_words) return usage_error("needs %s", cmd->operands);
-    if (words->count > cmd->max_words)
-        return usage_error("'%s' is one argument too many", words->items[cmd->max_words]);
+    if (words->count < cmd->words[0]) return usage_error("needs %s", cmd->operands);
+    if (words->count > cmd->words[1])
+        return usage_error("'%s' is one argument too many", words->items[cmd->words[1]]);
     return 0;
 }
 

@@ -56,7 +56,7 @@ typedef struct command {
     const char *examples; /* command lines, one per line; the tests run them */
     const option *options;
     size_t size;                 /* of the options struct */
-    size_t min_words, max_words; /* number of operands allowed */
+    size_t words[2];             /* the fewest and the most operands */
     void (*init)(void *options); /* sets defaults other than zero; NULL: there are none */
     int (*run)(void *options, const word_list *words);
     int has_clock; /* may take long without a progress count: see clock_start */
@@ -66,7 +66,7 @@ size_t command_count(void);
 const command *command_at(size_t index);
 const command *command_find(const char *name); /* NULL if there is no such command */
 
-/* Options of every command that gives bounds: its options struct has a member `common`. */
+/* Options of every command that gives bounds: `common`, the first member of its options struct. */
 typedef struct common_options {
     dpa_protocol protocol;
     dpa_claim claim;
@@ -74,7 +74,7 @@ typedef struct common_options {
     const char *json, *report, *vega, *junit, *sarif;
     int plot;
 } common_options;
-void common_init(common_options *common);
+void common_init(void *common);
 
 #define HEADING(text)                                                                              \
     { "", OPTION_HEADING, NULL, text, 0 }

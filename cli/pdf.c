@@ -27,10 +27,6 @@ static int remove_one(const char *path, const struct stat *info, int kind, struc
     return remove(path);
 }
 
-static void remove_folder(const char *folder) {
-    (void)nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
-
 /* Runs a program with its output discarded. Returns its exit code; NOT_FOUND if there is no such
  * program. */
 static int run_quietly(const char *program, char *const *arguments) {
@@ -119,6 +115,6 @@ int pdf_print(const char *page, const char *path) {
         return EXIT_FAILURE_RUNNING;
     }
     const int code = print_in(folder, page, path);
-    remove_folder(folder);
+    (void)nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     return code;
 }

@@ -202,6 +202,5 @@ static int run(void *options, const word_list *words) {
 const command command_worker = {.name = "worker",
                                 .options = table,
                                 .size = sizeof(worker_options),
-                                .min_words = 1,
-                                .max_words = 1,
+                                .words = {1, 1},
                                 .run = run};

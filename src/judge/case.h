@@ -6,7 +6,7 @@
 #include "estimate/registry.h"
 #include "evidence/canary.h"
 #include "judge/judge.h"
-#include "judge/verdict.h"
+#include "report/model.h"
 
 /* What the claim promises, in the terms of the evidence. */
 typedef struct dpa__promise {
@@ -91,5 +91,17 @@ dpa_status dpa__power_state(dpa__case *c, double n1, double n0, dpa_error *err);
 dpa_status dpa__power_scan(dpa__case *c, double n1, double n0, dpa_error *err);
 /* Records the assumptions that lints, missing trials and exhausted families contradict. */
 dpa_status dpa__doubts(dpa__case *c, const dpa_lints *lints, dpa_error *err);
+
+/* ── from the results of a report to its verdict (verdict.c) ─────────────────────────── */
+
+/* Starts a verdict about this claim; `epsilon` is what the claim promises at the report's δ. */
+void dpa__verdict_begin(dpa_report *report, const dpa_claim *claim, double epsilon);
+/* Records that the data contradict an assumption of the test: the verdict will be inconclusive. */
+void dpa__verdict_contradict(dpa_report *report, unsigned assumption, const char *format, ...)
+    DPA_PRINTF(3, 4);
+/* 1 if a deciding result exceeds the claim. */
+int dpa__verdict_refutes(const dpa_report *report);
+/* Sets state and headline from the results with role DPA_PRIMARY. */
+dpa_status dpa__verdict_conclude(dpa_report *report, dpa_error *err) DPA_MUST_USE;
 
 #endif

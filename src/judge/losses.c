@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "estimate/epsilon_star.h"
-#include "judge/verdict.h"
+#include "judge/case.h"
 #include "report/model.h"
 
 enum { RATE_POINTS = 100, GOODNESS_SIZES = 10 };

@@ -214,29 +214,22 @@ static dpa_status put_claim(json_t *object, const dpa_claim *c, dpa_error *err) 
                           {"scope", .text = dpa__scope_name(c->scope)});
 }
 
-static dpa_status put_word(json_t *object, const char *key, const char *word, dpa_error *err) {
-    return dpa__json_set(object, key, dpa__json_text(word), err);
-}
-
 static dpa_status write_object(json_t *object, const dpa__case *c, dpa_error *err) {
     const dpa_protocol *p = &c->protocol;
     const dpa_evidence *e = c->evidence;
     char seed[24];
     (void)snprintf(seed, sizeof seed, "%" PRIu64, p->request.seed);
     DPA_TRY(put_claim(object, &c->claim, err));
-    DPA_TRY(put_word(object, "evidence", dpa__evidence_kind_name(e->kind), err));
-    DPA_TRY(
-        put_word(object, "design", e->design == DPA_ONE_RUN ? "one-run" : "independent-runs", err));
-    DPA_TRY(put_word(object, "scope", dpa__scope_name(e->scope), err));
-    DPA_TRY(put_word(object, "family", c->test.family, err));
-    DPA_TRY(put_word(object, "method", c->test.method, err));
-    DPA_TRY(put_word(object, "select", c->test.select, err));
-    DPA_TRY(put_word(object, "guesses", p->guesses, err));
-    DPA_TRY(DPA__JSON_FILL(object, err, {"tests", (double)c->test.count}, {"delta", c->one_delta},
-                           {"confidence", p->request.confidence}, {"sides", p->request.sides}));
-    DPA_TRY(put_word(object, "decide", p->decides_by_posterior ? "posterior" : "confidence", err));
+    DPA_TRY(DPA__JSON_FILL(
+        object, err, {"evidence", .text = dpa__evidence_kind_name(e->kind)},
+        {"design", .text = e->design == DPA_ONE_RUN ? "one-run" : "independent-runs"},
+        {"scope", .text = dpa__scope_name(e->scope)}, {"family", .text = c->test.family},
+        {"method", .text = c->test.method}, {"select", .text = c->test.select},
+        {"guesses", .text = p->guesses}, {"tests", (double)c->test.count}, {"delta", c->one_delta},
+        {"confidence", p->request.confidence}, {"sides", p->request.sides},
+        {"decide", .text = p->decides_by_posterior ? "posterior" : "confidence"}));
     DPA_TRY(put_known(object, "must_detect", p->must_detect, err));
-    return put_word(object, "seed", seed, err);
+    return DPA__JSON_FILL(object, err, {"seed", .text = seed});
 }
 
 dpa_status dpa__protocol_object(const dpa__case *c, json_t **out, dpa_error *err) {

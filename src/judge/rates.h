@@ -29,14 +29,8 @@ dpa_status dpa__rates_rows(const dpa__rows *rows, dpa_error *err);
 dpa_status dpa__rates_row(const dpa__rows *rows, const char *family, const char *method,
                           const char *select, double confidence, dpa_role role, dpa_error *err);
 
-/* Section "posterior": that of the first result by joint posterior, if there is one. */
-dpa_status dpa__section_posterior(dpa_report *report, dpa_error *err);
-/* Section "epsilon_delta": every bound of the report from a threshold or ranks, at other δ. */
-dpa_status dpa__section_curve(dpa_report *report, const dpa_scores *scores, dpa_error *err);
-/* Section "delta_at_epsilon" and its text, from the counts of the results or from their parameter.
- */
-dpa_status dpa__section_delta(dpa_report *report, double epsilon, dpa_error *err);
-/* Says why the deciding bound is what it is. `scores` NULL: from the counts of the results. */
-dpa_status dpa__explain(dpa_report *report, const dpa_scores *scores, dpa_error *err);
+/* What is asked for beside the rows: the posterior, bounds at other δ, δ at an ε, --explain.
+ * `scores` NULL: from the counts of the results. */
+dpa_status dpa__rates_sections(dpa__case *c, const dpa_scores *scores, dpa_error *err);
 
 #endif

@@ -40,7 +40,8 @@ static dpa_status put_points(json_t *section, const dpa__posterior_point *points
     return DPA_OK;
 }
 
-dpa_status dpa__section_posterior(dpa_report *report, dpa_error *err) {
+/* Section "posterior": that of the first result by joint posterior, if there is one. */
+static dpa_status section_posterior(dpa_report *report, dpa_error *err) {
     const dpa_result *r = first_posterior(report);
     /* composing a curve per point would take longer than the audit */
     if (r == NULL || dpa__family_is_composed(r->family)) return DPA_OK;
@@ -121,7 +122,8 @@ static dpa_status put_curve(const dpa_report *report, const dpa_scores *scores, 
     return DPA_OK;
 }
 
-dpa_status dpa__section_curve(dpa_report *report, const dpa_scores *scores, dpa_error *err) {
+/* Section "epsilon_delta": every bound of the report from a threshold or ranks, at other δ. */
+static dpa_status section_curve(dpa_report *report, const dpa_scores *scores, dpa_error *err) {
     json_t *rows = json_array();
     DPA_TRY(dpa__json_set(report->sections, "epsilon_delta", rows, err));
     for (size_t i = 0; i < report->results.count; ++i) {
@@ -162,7 +164,9 @@ static dpa_status delta_of(const dpa_report *report, const dpa_result *r, double
     return status;
 }
 
-dpa_status dpa__section_delta(dpa_report *report, double epsilon, dpa_error *err) {
+/* Section "delta_at_epsilon" and its text, from the counts of the results or from their parameter.
+ */
+static dpa_status section_delta(dpa_report *report, double epsilon, dpa_error *err) {
     json_t *section = json_object(), *rows = json_array();
     DPA_TRY(dpa__json_set(report->sections, "delta_at_epsilon", section, err));
     DPA_TRY(dpa__json_put(section, "epsilon", epsilon, err));
@@ -249,7 +253,7 @@ static dpa_status say_families(dpa_report *report, const dpa_result *best, dpa_e
                            best->family);
 }
 
-dpa_status dpa__explain(dpa_report *report, const dpa_scores *scores, dpa_error *err) {
+static dpa_status explain(dpa_report *report, const dpa_scores *scores, dpa_error *err) {
     const dpa_result *best = dpa_report_primary(report);
     if (best == NULL) return dpa__report_say(report, err, "explain: there is no valid bound.");
     DPA_TRY(dpa__report_say(report, err, "explain: the deciding bound is ε ≥ %.4f (%.40s, %s).",
@@ -264,4 +268,12 @@ dpa_status dpa__explain(dpa_report *report, const dpa_scores *scores, dpa_error 
             report, err, "  Four times as many runs with the same outcome would show %.4f.", more));
     }
     return say_families(report, best, err);
+}
+
+dpa_status dpa__rates_sections(dpa__case *c, const dpa_scores *scores, dpa_error *err) {
+    const dpa_protocol *p = &c->protocol;
+    if (!p->plain) DPA_TRY(section_posterior(c->report, err));
+    if (p->curve) DPA_TRY(section_curve(c->report, scores, err));
+    if (!isnan(p->at_epsilon)) DPA_TRY(section_delta(c->report, p->at_epsilon, err));
+    return p->explain ? explain(c->report, scores, err) : DPA_OK;
 }

@@ -273,15 +273,6 @@ static dpa_status section_scores(dpa_report *report, const dpa_scores *scores, d
 
 /* ── all of it ───────────────────────────────────────────────────────────────────────── */
 
-/* What is asked for beside the rows; `scores` NULL: of counts. */
-static dpa_status add_sections(dpa__case *c, const dpa_scores *scores, dpa_error *err) {
-    const dpa_protocol *p = &c->protocol;
-    if (!p->plain) DPA_TRY(dpa__section_posterior(c->report, err));
-    if (p->curve) DPA_TRY(dpa__section_curve(c->report, scores, err));
-    if (!isnan(p->at_epsilon)) DPA_TRY(dpa__section_delta(c->report, p->at_epsilon, err));
-    return p->explain ? dpa__explain(c->report, scores, err) : DPA_OK;
-}
-
 /* The rows, and beside them how good the attack is. */
 static dpa_status fill_rows(dpa__case *c, both *scores, unsigned threads, dpa_quality *quality,
                             dpa_error *err) {
@@ -315,7 +306,7 @@ static dpa_status fill(dpa__case *c, both *scores, dpa_score_groups *groups, dpa
     DPA_TRY(dpa__power_state(c, (double)s->members, (double)s->nonmembers, err));
     DPA_TRY(section_quality(c->report, &quality, s->nonmembers, err));
     if (!p->plain) DPA_TRY(section_scores(c->report, s, err));
-    return add_sections(c, s, err);
+    return dpa__rates_sections(c, s, err);
 }
 
 dpa_status dpa__judge_scores(dpa__case *c, dpa_error *err) {
@@ -384,5 +375,5 @@ dpa_status dpa__judge_counts(dpa__case *c, dpa_error *err) {
     DPA_TRY(status);
     DPA_TRY(
         dpa__power_state(c, (double)(counts.fn + counts.tp), (double)(counts.fp + counts.tn), err));
-    return add_sections(c, NULL, err);
+    return dpa__rates_sections(c, NULL, err);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The verdict: the state of the claim, and the sentence that says so. A bound of 0 means "nothing
  * shown", never "private"; a claim that is not refuted is not proved by that. */
-#include "judge/verdict.h"
+#include "judge/case.h"
 
 #include <math.h>
 #include <stdarg.h>

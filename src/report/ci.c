@@ -51,8 +51,7 @@ static void add_case(dpa__text *out, const json_t *result) {
     const char *element = strcmp(state, "refuted") == 0        ? "failure"
                           : strcmp(state, "inconclusive") == 0 ? "error"
                                                                : NULL;
-    dpa__text_add(out, "    <testcase classname=\"dpaudit\"");
-    dpa__text_add(out, " name=\"");
+    dpa__text_add(out, "    <testcase classname=\"dpaudit\" name=\"");
     add_xml(out, dpa__word_of(result, "command"));
     if (place[0] != '\0') dpa__text_add(out, " ");
     add_xml(out, place);

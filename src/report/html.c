@@ -139,13 +139,18 @@ dpa_status dpa_report_html(const dpa_report *report, char **out, dpa_error *err)
     return dpa__text_take(&text, out, err);
 }
 
-dpa_status dpa__report_charts(const dpa_report *report, char **out, dpa_error *err) {
+static dpa_status charts_of(const dpa_report *report, json_t **out, dpa_error *err) {
     json_t *value = dpa__report_to_json(report);
-    json_t *charts = value != NULL ? dpa__charts(value) : NULL;
+    *out = value != NULL ? dpa__charts(value) : NULL;
     json_decref(value);
-    if (charts == NULL)
-        return dpa__fail(err, DPA_NO_MEMORY, "no memory for the charts of a report");
+    if (*out != NULL) return DPA_OK;
+    return dpa__fail(err, DPA_NO_MEMORY, "no memory for the charts of a report");
+}
+
+dpa_status dpa__report_charts(const dpa_report *report, char **out, dpa_error *err) {
+    json_t *charts;
     dpa__text text = {0};
+    DPA_TRY(charts_of(report, &charts, err));
     dpa__json_write(&text, charts, 0);
     json_decref(charts);
     return dpa__text_take(&text, out, err);
@@ -166,14 +171,11 @@ static dpa_status write_spec(const char *directory, const json_t *chart, dpa_err
 
 dpa_status dpa__report_vega(const dpa_report *report, const char *directory, dpa_error *err) {
     size_t index;
-    json_t *chart;
+    json_t *charts, *chart;
     if (mkdir(directory, 0777) != 0 && errno != EEXIST)
         return dpa__fail_file(err, DPA_IO, directory, "cannot make the directory: %s",
                               strerror(errno));
-    json_t *value = dpa__report_to_json(report);
-    json_t *charts = value != NULL ? dpa__charts(value) : NULL;
-    json_decref(value);
-    if (charts == NULL) return dpa__fail(err, DPA_NO_MEMORY, "no memory for charts");
+    DPA_TRY(charts_of(report, &charts, err));
     dpa_status status = DPA_OK;
     json_array_foreach(charts, index, chart) {
         if (status == DPA_OK) status = write_spec(directory, chart, err);

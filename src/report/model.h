@@ -91,6 +91,10 @@ double dpa__result_extra(const dpa_result *result, const char *name);
 
 /* The columns that a UTF-8 text takes on a terminal: continuation bytes take none. */
 int dpa__shown_width(const char *text);
+/* Adds the words wrapped to the width and ends the line; the first is put at `column`, the lines
+ * after it are indented. */
+DPA_API void dpa__print_words(dpa__text *out, const char *text, size_t length, int width,
+                              int column, int indent);
 /* The text in at most `width` columns; if it is longer, its beginning and its end joined by "...".
  */
 void dpa__shorten(char *out, size_t size, const char *text, int width);

@@ -159,26 +159,25 @@ static void print_table(dpa__text *out, const dpa_report *report, const dpa_text
                          report->shows_all ? "see --json" : "--all shows them");
 }
 
-/* Prints words wrapped to the width, starting at `column`; continuation lines are indented. */
-static void print_words(dpa__text *out, const char *text, int width, int column, int indent) {
-    int is_first = 1;
-    while (*text != '\0') {
-        const size_t length = strcspn(text, " ");
-        char word[DPA_TEXT_SIZE];
-        (void)snprintf(word, sizeof word, "%.*s", (int)length, text);
-        const int w = dpa__shown_width(word);
-        if (!is_first && column + 1 + w > width) {
+void dpa__print_words(dpa__text *out, const char *text, size_t length, int width, int column,
+                      int indent) {
+    const char *const begin = text;
+    for (const char *end = text + length; text < end;) {
+        size_t word = 0;
+        int shown = 0;
+        for (; text + word < end && text[word] != ' '; ++word)
+            shown += ((unsigned char)text[word] & 0xc0) != 0x80;
+        if (text != begin && column + 1 + shown > width) {
             dpa__text_printf(out, "\n%*s", indent, "");
             column = indent;
-        } else if (!is_first) {
+        } else if (text != begin) {
             dpa__text_add(out, " ");
             ++column;
         }
-        is_first = 0;
-        dpa__text_add(out, word);
-        column += w;
-        text += length;
-        while (*text == ' ') ++text;
+        dpa__text_add_bytes(out, text, word);
+        column += shown;
+        text += word;
+        while (text < end && *text == ' ') ++text;
     }
     dpa__text_add(out, "\n");
 }
@@ -197,7 +196,7 @@ static void print_lines(dpa__text *out, const char *lines, int width) {
             last += *last == ' ';
             dpa__text_add_bytes(out, line, (size_t)(last - line));
             const int column = dpa__shown_width(line) - dpa__shown_width(last);
-            print_words(out, last, width, column, column);
+            dpa__print_words(out, last, strlen(last), width, column, column);
         } else {
             dpa__text_add_bytes(out, lines, length);
             dpa__text_add(out, "\n");
@@ -222,7 +221,7 @@ static void print_line(dpa__text *out, dpa__text *line, int width, int indent) {
     if (line->failed)
         out->failed = 1;
     else
-        print_words(out, line->data, width, 0, indent);
+        dpa__print_words(out, line->data, strlen(line->data), width, 0, indent);
     dpa__text_free(line);
 }
 
@@ -269,15 +268,16 @@ static void print_basis(dpa__text *out, const dpa_report *report, int width) {
         char line[512];
         if ((best->assumptions >> i & 1U) == 0) continue;
         (void)snprintf(line, sizeof line, "assumes: %s", dpa__assumption_text(i));
-        print_words(out, line, width, 0, 9);
+        dpa__print_words(out, line, strlen(line), width, 0, 9);
     }
-    if (best->note[0]) print_words(out, best->note, width, 0, 2);
+    if (best->note[0]) dpa__print_words(out, best->note, strlen(best->note), width, 0, 2);
 }
 
 static void print_verdict(dpa__text *out, const dpa_report *report, const dpa_text_style *style) {
     static const char *const colours[] = {"\033[1m", "\033[1;32m", "\033[1;31m", "\033[1;33m"};
     if (style->colour) dpa__text_add(out, colours[report->verdict.state]);
-    print_words(out, report->verdict.headline, style->width, 0, 0);
+    dpa__print_words(out, report->verdict.headline, strlen(report->verdict.headline), style->width,
+                     0, 0);
     if (style->colour) dpa__text_add(out, "\033[0m");
 }
 

@@ -9,8 +9,8 @@
 
 #include "base/rng.h"
 #include "base/text.h"
+#include "judge/case.h"
 #include "judge/judge.h"
-#include "judge/verdict.h"
 #include "report/html.h"
 #include "report/report.h"
 #include "report/value.h"

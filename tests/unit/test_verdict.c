@@ -3,7 +3,7 @@
  * decision, and that the sentence agrees with the state. */
 #include "check.h"
 
-#include "judge/verdict.h"
+#include "judge/case.h"
 
 static dpa_report *new_report(double claim_epsilon) {
     dpa_request request;
