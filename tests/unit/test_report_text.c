@@ -4,8 +4,8 @@
 #include "check.h"
 
 #include "base/text.h"
+#include "judge/case.h"
 #include "judge/judge.h"
-#include "judge/verdict.h"
 #include "report/model.h"
 #include "report/report.h"
 
