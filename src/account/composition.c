@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Phases in normal form: checked, merged, with closed forms where they exist. */
+/* Phases in normal form: checked, merged, with closed forms where they exist; and discretised. */
 #include "account/handle.h"
 
 #include <math.h>

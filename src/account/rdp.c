@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rényi accounting, as a cross-check: an upper bound, looser than the accountant's own.
+/* Cross-checks: Rényi accounting, an upper bound, looser than the accountant's own; at the end the
+ * central limit.
  *
  * Poisson-subsampled Gaussian: Mironov, Talwar, Zhang 2019, section 3.3: the Rényi divergence of
  * order a is log A_a/(a−1) with A_a = E_{z∼N(0,σ²)}[((1−q) + q·e^((2z−1)/2σ²))^a], a binomial sum

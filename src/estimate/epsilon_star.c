@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Epsilon* of the empirical distribution functions (epsilon-star, Eq. 7 and Appendix B).
+/* Epsilon* of the empirical distribution functions (epsilon-star, Eq. 7 and Appendix B), and of
+ * fitted ones further down.
  *
  * Nothing changes between two neighbouring losses, so the distinct losses of both sides are all
  * the thresholds needed, and one sweep over the two sorted samples gives the exact maximum. The

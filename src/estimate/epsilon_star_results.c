@@ -324,25 +324,19 @@ static dpa_status check(const dpa_star_opts *opts, const dpa_request *request, d
     return dpa__star_method_find(request->method, &ignored, err);
 }
 
-static dpa_status add_normal(const context *c, dpa_error *err) {
-    return add_fit(c, DPA__STAR_NORMAL, err);
-}
-
-static dpa_status add_mixture(const context *c, dpa_error *err) {
-    return add_fit(c, DPA__STAR_MIXTURE, err);
-}
-
 dpa_status dpa__star_results(const dpa_losses *losses, const dpa_star_opts *opts,
                              const dpa_request *request, dpa_results *results, dpa_lints *lints,
                              dpa_error *err) {
     static dpa_status (*const add[])(const context *, dpa_error *) = {
-        [DPA__STAR_BINORMAL] = add_binormal, [DPA__STAR_EMPIRICAL] = add_empirical,
-        [DPA__STAR_NORMAL] = add_normal,     [DPA__STAR_TAIL] = add_tail,
-        [DPA__STAR_MIXTURE] = add_mixture,   [DPA__STAR_SIMULTANEOUS] = add_lower};
+        [DPA__STAR_BINORMAL] = add_binormal,
+        [DPA__STAR_EMPIRICAL] = add_empirical,
+        [DPA__STAR_TAIL] = add_tail,
+        [DPA__STAR_SIMULTANEOUS] = add_lower}; /* else add_fit */
     const context c = {losses, opts, request, results, lints};
     DPA_TRY(check(opts, request, err));
     DPA_TRY(dpa__losses_lint(losses, lints, err));
     for (dpa__star_method m = 0; m < DPA__STAR_METHODS; ++m)
-        if (dpa__list_asks(request->method, dpa__star_method_name(m))) DPA_TRY(add[m](&c, err));
+        if (dpa__list_asks(request->method, dpa__star_method_name(m)))
+            DPA_TRY(add[m] != NULL ? add[m](&c, err) : add_fit(&c, m, err));
     return DPA_OK;
 }

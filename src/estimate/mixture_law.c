@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tails, density and quantiles of a mixture of normals, each tail summed from its own side. */
+/* Tails, density and quantiles of a mixture of normals, each tail summed from its own side; ε
+ * between two of them. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Results and lists of them. */
+/* Results and lists of them; requests. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
