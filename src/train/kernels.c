@@ -33,8 +33,14 @@ DPA_CLONES void dpa__tanh_back(const float *y, float *dy, size_t count) {
     for (size_t i = 0; i < count; ++i) dy[i] *= 1.0F - y[i] * y[i];
 }
 
+/* What is filled is doubled, which takes few calls. */
 void dpa__fill_rows(float *y, size_t rows, size_t width, const float *row) {
-    for (size_t r = 0; r < rows; ++r) memcpy(y + r * width, row, width * sizeof *row);
+    if (rows == 0) return;
+    memcpy(y, row, width * sizeof *row);
+    for (size_t done = 1, more; done < rows; done += more) {
+        more = done < rows - done ? done : rows - done;
+        memcpy(y + done * width, y, more * width * sizeof *row);
+    }
 }
 
 DPA_CLONES void dpa__add_rows(const float *x, size_t rows, size_t width, float *sum) {
@@ -53,6 +59,39 @@ void dpa__max_in(const float *x, int32_t cell, float *best, int32_t *where, size
         best[i] = larger ? x[i] : best[i];
         where[i] = larger ? cell : where[i];
     }
+}
+
+DPA_CLONES
+void dpa__add_where(const float *x, const int32_t *where, int32_t cell, float *sum, size_t count) {
+    for (size_t i = 0; i < count; ++i) sum[i] += where[i] == cell ? x[i] : 0.0F;
+}
+
+static inline void copy_windows(const float *image, const dpa__windows *w, size_t run, float *out) {
+    const size_t lines = w->lines, line = w->line;
+    for (size_t i = 0; i < w->height; ++i)
+        for (size_t j = 0; j < w->width; ++j) {
+            const float *from = image + i * w->down + j * w->right;
+            for (size_t l = 0; l < lines; ++l, from += line, out += run)
+                for (size_t e = 0; e < run; e += DPA__SLACK)
+                    memcpy(out + e, from + e, DPA__SLACK * sizeof *from);
+        }
+}
+
+/* A run of one copy needs no loop. */
+DPA_CLONES void dpa__copy_windows(const float *image, const dpa__windows *w, float *out) {
+    if (w->run == DPA__SLACK)
+        copy_windows(image, w, DPA__SLACK, out);
+    else
+        copy_windows(image, w, w->run, out);
+}
+
+DPA_CLONES void dpa__add_windows(const float *from, const dpa__windows *w, float *image) {
+    for (size_t i = 0; i < w->height; ++i)
+        for (size_t j = 0; j < w->width; ++j) {
+            float *to = image + i * w->down + j * w->right;
+            for (size_t l = 0; l < w->lines; ++l, to += w->line, from += w->run)
+                for (size_t e = 0; e < w->run; ++e) to[e] += from[e];
+        }
 }
 
 DPA_CLONES void dpa__scale(float *x, size_t count, float by) {
@@ -89,13 +128,25 @@ void dpa__dot_bounded(const float *a, const float *b, size_t count, double *sum,
     }
 }
 
+/* DPA_LANES columns at a time, whose sums stay in registers; every column adds its rows in
+ * order. */
 DPA_CLONES
 void dpa__column_sums(const float *a, const float *b, size_t rows, size_t width, double *sum,
                       double *product) {
-    memset(sum, 0, width * sizeof *sum);
-    memset(product, 0, width * sizeof *product);
+    size_t first = 0;
+    for (; first + DPA_LANES <= width; first += DPA_LANES) {
+        double sums[DPA_LANES] = {0}, products[DPA_LANES] = {0};
+        for (size_t at = first; at < rows * width; at += width)
+            for (size_t l = 0; l < DPA_LANES; ++l) {
+                sums[l] += (double)a[at + l];
+                products[l] += (double)a[at + l] * (double)b[at + l];
+            }
+        memcpy(sum + first, sums, sizeof sums);
+        memcpy(product + first, products, sizeof products);
+    }
+    for (size_t c = first; c < width; ++c) sum[c] = product[c] = 0.0;
     for (size_t r = 0; r < rows; ++r, a += width, b += width)
-        for (size_t c = 0; c < width; ++c) {
+        for (size_t c = first; c < width; ++c) {
             sum[c] += (double)a[c];
             product[c] += (double)a[c] * (double)b[c];
         }

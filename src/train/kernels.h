@@ -15,12 +15,27 @@ void dpa__add_rows(const float *x, size_t rows, size_t width, float *sum); /* su
 void dpa__max(const float *x, float *best, size_t count);                  /* best = max(best, x) */
 /* Where x is larger than best: best = x, where = cell. */
 void dpa__max_in(const float *x, int32_t cell, float *best, int32_t *where, size_t count);
+/* Where `where` is the cell: sum += x. */
+void dpa__add_where(const float *x, const int32_t *where, int32_t cell, float *sum, size_t count);
 void dpa__scale(float *x, size_t count, float by);
 /* Σ x², summed in DPA_LANES single-precision lanes that are added in double precision. */
 double dpa__sum_squares(const float *x, size_t count);
 double dpa__dot(const float *x, const float *y, size_t count);
 /* Σ a·b and Σ |a·b|. The second bounds the rounding error of the first. */
 void dpa__dot_bounded(const float *a, const float *b, size_t count, double *sum, double *absolute);
+
+/* Windows of an image: `height` × `width` of them, each of `lines` runs of `run` floats. The steps
+ * between windows and from line to line are in floats. */
+typedef struct dpa__windows {
+    size_t height, width, down, right;
+    size_t lines, line, run;
+} dpa__windows;
+/* Copies the windows one after the other. Copies DPA__SLACK floats at once: the excess is
+ * overwritten by the next run, so that both arrays need as many floats more. */
+enum { DPA__SLACK = 8 };
+void dpa__copy_windows(const float *image, const dpa__windows *w, float *out);
+/* The transpose: adds each window to where it came from. */
+void dpa__add_windows(const float *from, const dpa__windows *w, float *image);
 
 /* Per column of [rows × width]: sum = Σ a, product = Σ a·b, in double precision. */
 void dpa__column_sums(const float *a, const float *b, size_t rows, size_t width, double *sum,

@@ -11,10 +11,7 @@
 #include "train/layer.h"
 #include "train/product.h"
 
-enum {
-    PATCH_ROWS = 1024, /* patch rows per matrix product, roughly */
-    SLACK = 8          /* floats copied at once */
-};
+enum { PATCH_ROWS = 1024 }; /* patch rows per matrix product, roughly */
 
 static size_t positions_of(const dpa__layer *layer) {
     return layer->out.height * layer->out.width;
@@ -35,10 +32,16 @@ static size_t padded_size(const dpa__layer *layer) {
            layer->in.channels;
 }
 
-/* Where patch row `ki` of output (i, j) starts in the padded image. */
-static size_t patch_start(const dpa__layer *layer, size_t i, size_t j, size_t ki) {
-    const size_t width = layer->in.width + 2 * layer->pad;
-    return ((i * layer->stride + ki) * width + j * layer->stride) * layer->in.channels;
+/* The patches in the padded image. */
+static dpa__windows windows_of(const dpa__layer *layer) {
+    const size_t line = (layer->in.width + 2 * layer->pad) * layer->in.channels;
+    return (dpa__windows){.height = layer->out.height,
+                          .width = layer->out.width,
+                          .down = layer->stride * line,
+                          .right = layer->stride * layer->in.channels,
+                          .lines = layer->kernel,
+                          .line = line,
+                          .run = layer->kernel * layer->in.channels};
 }
 
 /* Where line i of the image starts inside the padded image. */
@@ -47,45 +50,39 @@ static float *padded_line(const dpa__layer *layer, float *padded, size_t i) {
     return padded + ((i + layer->pad) * width + layer->pad) * layer->in.channels;
 }
 
-/* x [height × width × channels] → patches [positions × depth], with 0 outside the image. Copies
- * whole registers: the excess is overwritten by the next row, or falls into the SLACK after the
- * last one. */
+/* x [height × width × channels] → patches [positions × depth], with 0 outside the image. An image
+ * without padding is read where it is: what lies after it is of the same arena. */
 static void patches_of(const dpa__layer *layer, const float *x, float *padded, float *patches) {
     const size_t line = layer->in.width * layer->in.channels;
-    const size_t row_size = layer->kernel * layer->in.channels;
-    if (layer->pad > 0) memset(padded, 0, padded_size(layer) * sizeof *padded);
-    for (size_t i = 0; i < layer->in.height; ++i)
-        memcpy(padded_line(layer, padded, i), x + i * line, line * sizeof *x);
-    for (size_t i = 0; i < layer->out.height; ++i)
-        for (size_t j = 0; j < layer->out.width; ++j)
-            for (size_t ki = 0; ki < layer->kernel; ++ki, patches += row_size) {
-                const float *from = padded + patch_start(layer, i, j, ki);
-                for (size_t e = 0; e < row_size; e += SLACK)
-                    memcpy(patches + e, from + e, SLACK * sizeof *from);
-            }
+    const dpa__windows windows = windows_of(layer);
+    if (layer->pad > 0) {
+        memset(padded, 0, padded_size(layer) * sizeof *padded);
+        for (size_t i = 0; i < layer->in.height; ++i)
+            memcpy(padded_line(layer, padded, i), x + i * line, line * sizeof *x);
+    }
+    dpa__copy_windows(layer->pad > 0 ? padded : x, &windows, patches);
 }
 
 /* The transpose of patches_of: adds each patch back to where it came from. */
 static void add_patches(const dpa__layer *layer, const float *patches, float *padded, float *dx) {
     const size_t line = layer->in.width * layer->in.channels;
-    const size_t row_size = layer->kernel * layer->in.channels;
-    memset(padded, 0, padded_size(layer) * sizeof *padded);
-    for (size_t i = 0; i < layer->out.height; ++i)
-        for (size_t j = 0; j < layer->out.width; ++j)
-            for (size_t ki = 0; ki < layer->kernel; ++ki, patches += row_size)
-                dpa__add_rows(patches, 1, row_size, padded + patch_start(layer, i, j, ki));
+    const dpa__windows windows = windows_of(layer);
+    float *image = layer->pad > 0 ? padded : dx;
+    memset(image, 0, padded_size(layer) * sizeof *image);
+    dpa__add_windows(patches, &windows, image);
+    if (layer->pad == 0) return;
     for (size_t i = 0; i < layer->in.height; ++i)
         memcpy(dx + i * line, padded_line(layer, padded, i), line * sizeof *dx);
 }
 
 /* Scratch: padded image, patches of a block of examples, buffer for norms; each with its slack. */
 static float *patches_in(const dpa__layer *layer, float *scratch) {
-    return scratch + padded_size(layer) + SLACK;
+    return scratch + padded_size(layer) + DPA__SLACK;
 }
 
 static float *buffer_in(const dpa__layer *layer, float *scratch) {
     return patches_in(layer, scratch) + block_of(layer) * positions_of(layer) * depth_of(layer) +
-           SLACK;
+           DPA__SLACK;
 }
 
 static size_t scratch_size(const dpa__layer *layer, size_t group) {
@@ -93,7 +90,7 @@ static size_t scratch_size(const dpa__layer *layer, size_t group) {
     const size_t width = layer->out.channels;
     const size_t norm =
         group > 1 ? depth * width + width : dpa__gradient_norm_scratch(positions, depth, width);
-    return padded_size(layer) + block_of(layer) * positions * depth + norm + 2 * SLACK;
+    return padded_size(layer) + block_of(layer) * positions * depth + norm + 2 * DPA__SLACK;
 }
 
 /* Makes the patches of n examples and returns where they are. */

@@ -37,10 +37,11 @@ static void pool_max(const dpa__layer *layer, const float *x, float *y) {
 }
 
 /* The delta goes to the first cell of the window that holds the maximum. That cell is found from x,
- * because an activation may have overwritten the output. */
+ * because an activation may have overwritten the output. Cells go from right to left, so that a
+ * number gets its deltas in the order of the windows. */
 static void unpool_max(const dpa__layer *layer, const float *x, const float *dy, float *dx) {
-    const size_t c = layer->in.channels, together = layer->stride == 1 ? layer->out.width : 1;
-    const size_t all = together * c;
+    const size_t together = layer->stride == 1 ? layer->out.width : 1;
+    const size_t all = together * layer->in.channels;
     float best[BLOCK];
     int32_t where[BLOCK];
     for (size_t i = 0; i < layer->out.height; ++i)
@@ -48,8 +49,10 @@ static void unpool_max(const dpa__layer *layer, const float *x, const float *dy,
             for (size_t first = 0; first < all; first += BLOCK) {
                 const size_t n = all - first < BLOCK ? all - first : BLOCK;
                 window_max(layer, x + first, i, j, n, best, where);
-                float *to = dx + cell(layer, i, j, 0, 0) + first;
-                for (size_t e = 0; e < n; ++e) to[(size_t)where[e] * c + e] += dy[first + e];
+                for (size_t b = layer->kernel; b-- > 0;)
+                    for (size_t a = 0; a < layer->kernel; ++a)
+                        dpa__add_where(dy + first, where, (int32_t)(a * layer->in.width + b),
+                                       dx + cell(layer, i, j, a, b) + first, n);
             }
 }
 
@@ -87,10 +90,11 @@ static void max_backward(const dpa__layer *layer, const float *weights, const fl
                          const float *y, const float *dy, float *dx, size_t rows, float *scratch) {
     (void)weights, (void)y, (void)scratch;
     if (dx == NULL) return;
-    memset(dx, 0, rows * layer->in_size * sizeof *dx);
-    for (size_t r = 0; r < rows; ++r)
+    for (size_t r = 0; r < rows; ++r) {
+        memset(dx + r * layer->in_size, 0, layer->in_size * sizeof *dx);
         unpool_max(layer, x + r * layer->in_size, dy + r * layer->out_size,
                    dx + r * layer->in_size);
+    }
 }
 
 static void avg_forward(const dpa__layer *layer, const float *weights, const float *x, float *y,
@@ -104,9 +108,10 @@ static void avg_backward(const dpa__layer *layer, const float *weights, const fl
                          const float *y, const float *dy, float *dx, size_t rows, float *scratch) {
     (void)weights, (void)x, (void)y, (void)scratch;
     if (dx == NULL) return;
-    memset(dx, 0, rows * layer->in_size * sizeof *dx);
-    for (size_t r = 0; r < rows; ++r)
+    for (size_t r = 0; r < rows; ++r) {
+        memset(dx + r * layer->in_size, 0, layer->in_size * sizeof *dx);
         unpool_avg(layer, dy + r * layer->out_size, dx + r * layer->in_size);
+    }
 }
 
 static void relu_forward(const dpa__layer *layer, const float *weights, const float *x, float *y,
