@@ -253,11 +253,38 @@ static void round_trip(void **state) {
     assert_non_null(strstr(err.text, "No such file"));
 }
 
+/* What numpy writes for zeros((3,)), zeros((2, 1)) and zeros(()), byte for byte: the elements start
+ * at a multiple of 64. */
+static void header_of_numpy(void **state) {
+    (void)state;
+    static const struct {
+        unsigned ndim;
+        size_t shape[2];
+        const char *dict;
+    } rows[] = {{1, {3}, "{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }"},
+                {2, {2, 1}, "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 1), }"},
+                {0, {0}, "{'descr': '<f8', 'fortran_order': False, 'shape': (), }"}};
+    if (!DPA__IS_LITTLE_ENDIAN) return;
+    for (size_t k = 0; k < sizeof rows / sizeof rows[0]; ++k) {
+        const dpa_array a = {
+            .dtype = DPA_F64, .ndim = rows[k].ndim, .shape = {rows[k].shape[0], rows[k].shape[1]}};
+        dpa__text got = {0}, want = {0};
+        dpa__npy_header(&a, &got);
+        dpa__text_add_bytes(&want, "\x93NUMPY\1\0v\0", 10); /* 'v' is 118 */
+        dpa__text_printf(&want, "%-117s\n", rows[k].dict);
+        assert_int_equal(got.length, 128);
+        assert_memory_equal(got.data, want.data, 128);
+        dpa__text_free(&got);
+        dpa__text_free(&want);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_type), cmocka_unit_test(negative_and_large),
-        cmocka_unit_test(turned),     cmocka_unit_test(every_cut),
-        cmocka_unit_test(malformed),  cmocka_unit_test(round_trip),
+        cmocka_unit_test(every_type),      cmocka_unit_test(negative_and_large),
+        cmocka_unit_test(turned),          cmocka_unit_test(every_cut),
+        cmocka_unit_test(malformed),       cmocka_unit_test(round_trip),
+        cmocka_unit_test(header_of_numpy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
