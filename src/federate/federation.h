@@ -88,7 +88,6 @@ dpa_status dpa__federation_serve(dpa_federation *f, const double *changes, size_
 
 /* participation.c */
 dpa_status dpa__participation_check(const dpa_federate_opts *opts, size_t clients, dpa_error *err);
-double dpa__participation_rate(const dpa_federate_opts *opts, size_t clients);
 /* Draws the clients and canaries of this round whose change arrives. */
 void dpa__participation_draw(dpa_federation *f, uint64_t round, dpa__cohort *out);
 /* The expected number of times that one canary comes in a round. */

@@ -22,7 +22,7 @@ static uint64_t period_of(const dpa_federate_opts *o, size_t clients) {
     return o->participation == DPA_PARTICIPATE_PERIOD ? o->period : 1;
 }
 
-double dpa__participation_rate(const dpa_federate_opts *o, size_t clients) {
+static double rate_of(const dpa_federate_opts *o, size_t clients) {
     return (double)o->cohort / (double)clients;
 }
 
@@ -32,8 +32,7 @@ uint64_t dpa_federate_participations(const dpa_federate_opts *o, size_t clients)
 }
 
 double dpa__participation_canary(const dpa_federate_opts *o, size_t clients) {
-    return o->repetitions > 0 ? (double)o->repetitions / (double)o->rounds
-                              : dpa__participation_rate(o, clients);
+    return o->repetitions > 0 ? (double)o->repetitions / (double)o->rounds : rate_of(o, clients);
 }
 
 double dpa__participation_canaries(const dpa_federation *f) {
@@ -82,7 +81,7 @@ static size_t draw_permuted(const dpa_federation *f, uint64_t index, size_t skip
 }
 
 static size_t draw_poisson(const dpa_federation *f, uint64_t round, size_t *out) {
-    const double q = dpa__participation_rate(&f->opts, f->clients->count);
+    const double q = rate_of(&f->opts, f->clients->count);
     size_t count = 0;
     dpa_rng rng;
     dpa__rng_init(&rng, f->opts.seed, DPA_PURPOSE_SAMPLING, round);
@@ -95,7 +94,7 @@ static int canary_comes(const dpa_federation *f, uint64_t round, size_t canary) 
     const dpa_federate_opts *o = &f->opts;
     uint64_t length = period_of(o, f->clients->count);
     uint64_t part = round / length, start = part * length;
-    double rate = dpa__participation_rate(o, f->clients->count) * (double)length;
+    double rate = rate_of(o, f->clients->count) * (double)length;
     if (o->repetitions > 0) {
         part = o->repetitions * round / o->rounds;
         start = (part * o->rounds + o->repetitions - 1) / o->repetitions;

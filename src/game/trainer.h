@@ -173,8 +173,7 @@ dpa_status dpa__put_doubles(dpa__text *line, const char *key, const double *item
                             const char *folder, const char *side, dpa_error *err);
 void dpa__put_seed(dpa__text *line, const char *key, uint64_t seed);
 
-/* The array under a key, which the caller frees; every number is finite. Errors begin with
- * `what`. */
+/* The array under a key, which the caller frees; every number is finite. */
 dpa_status dpa__take_numbers(const json_t *message, const char *key, const char *folder,
                              double **items, size_t *count, dpa_error *err);
 /* The same for numbers of examples, each below `limit`. */

@@ -44,7 +44,8 @@ dpa_status dpa__health_new(size_t slots, dpa__health **out, dpa_error *err) {
     return *out != NULL ? DPA_OK : DPA_NO_MEMORY;
 }
 
-int dpa__is_chance(double k, double f, double n) {
+/* Whether a row of k failures can be chance if f of n other trials failed. */
+static int is_chance(double k, double f, double n) {
     return dpa__log_gamma(k + f + 1.0) + dpa__log_gamma(n + 1.0) - dpa__log_gamma(f + 1.0) -
                dpa__log_gamma(k + n + 1.0) >=
            log(impossible);
@@ -54,7 +55,7 @@ int dpa__is_chance(double k, double f, double n) {
 static int is_impossible(const dpa__health *h, const record *r) {
     const double k = (double)r->row;
     const double n = (double)(h->ended - h->out) - k, f = (double)(h->failed - h->out_failed) - k;
-    return !dpa__is_chance(k, f, n);
+    return !is_chance(k, f, n);
 }
 
 int dpa__health_note(dpa__health *h, size_t slot, uint64_t trial, dpa__end_kind kind, double now) {
@@ -165,8 +166,7 @@ size_t dpa__suspects_decide(dpa__suspects *s, char *names, size_t size) {
     for (uint32_t i = 0; i < s->names.count && i < s->room; ++i) {
         dpa__suspect *p = &s->places[i];
         const double k = (double)p->row;
-        p->is_broken =
-            p->row > 0 && !dpa__is_chance(k, (double)s->failed - k, (double)s->ended - k);
+        p->is_broken = p->row > 0 && !is_chance(k, (double)s->failed - k, (double)s->ended - k);
         count += p->is_broken != 0;
     }
     for (uint32_t i = 0; i < s->names.count && count > 0; ++i) {

@@ -16,9 +16,6 @@
 #include "base/dictionary.h"
 #include "run/record.h"
 
-/* Whether a row of k failures can be chance if f of n other trials failed. */
-int dpa__is_chance(double k, double f, double n);
-
 typedef struct dpa__health dpa__health;
 
 typedef enum dpa__end_kind { DPA__END_PLAYED, DPA__END_TRAINER, DPA__END_MACHINE } dpa__end_kind;

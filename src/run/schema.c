@@ -9,7 +9,7 @@
 enum { APPLICATION = 0x64706174 }; /* "dpat", which marks our SQLite files */
 
 /* A trial's numbers are stored as doubles in memory order. `said` is its standard error. */
-static const char *const steps[] = {
+const char *const dpa__store_steps[] = {
     "CREATE TABLE stage("
     " id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, experiment TEXT NOT NULL,"
     " number INTEGER NOT NULL, planned INTEGER NOT NULL);"
@@ -37,11 +37,7 @@ static const char *const steps[] = {
     "ALTER TABLE stage ADD COLUMN settings TEXT;",
 };
 
-enum { VERSION = (int)(sizeof steps / sizeof steps[0]), READABLE = 3 };
-
-const char *dpa__store_schema_step(size_t number) {
-    return number < VERSION ? steps[number] : NULL;
-}
+enum { VERSION = (int)(sizeof dpa__store_steps / sizeof dpa__store_steps[0]), READABLE = 3 };
 
 static dpa_status ask(const dpa_store *store, const char *sql, int64_t *out, dpa_error *err) {
     sqlite3_stmt *query;
@@ -52,7 +48,7 @@ static dpa_status ask(const dpa_store *store, const char *sql, int64_t *out, dpa
 static dpa_status apply(const dpa_store *store, int64_t from, dpa_error *err) {
     char sql[80];
     for (int64_t i = from; i < VERSION; ++i)
-        DPA_TRY(dpa__store_execute(store, steps[i], "make the tables", err));
+        DPA_TRY(dpa__store_execute(store, dpa__store_steps[i], "make the tables", err));
     (void)sqlite3_snprintf((int)sizeof sql, sql, "PRAGMA application_id=%d;PRAGMA user_version=%d",
                            APPLICATION, VERSION);
     return dpa__store_execute(store, sql, "set the version", err);

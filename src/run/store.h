@@ -22,8 +22,7 @@ struct dpa_store {
 /* schema.c: creates or updates the tables of a store opened for writing; checks those of one opened
  * for reading. */
 dpa_status dpa__store_schema(dpa_store *store, dpa_error *err);
-/* The steps of the schema, for the tests. */
-const char *dpa__store_schema_step(size_t number);
+extern const char *const dpa__store_steps[]; /* of the schema, for the tests */
 
 /* lock.c: takes the writer's lock; *out is its descriptor. */
 dpa_status dpa__store_lock(const char *path, int *out, dpa_error *err);

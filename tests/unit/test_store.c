@@ -261,7 +261,7 @@ static void versions(void **state) {
     sqlite3 *db = NULL;
     /* Version 1, as an older program left it. */
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, dpa__store_schema_step(0), NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, dpa__store_steps[0], NULL, NULL, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, "PRAGMA application_id=1685086580;PRAGMA user_version=1",
                                   NULL, NULL, NULL),
                      SQLITE_OK);
@@ -287,7 +287,7 @@ static void version_3(void **state) {
     dpa_store_stages stages;
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     for (size_t i = 0; i < 3; ++i)
-        assert_int_equal(sqlite3_exec(db, dpa__store_schema_step(i), NULL, NULL, NULL), SQLITE_OK);
+        assert_int_equal(sqlite3_exec(db, dpa__store_steps[i], NULL, NULL, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db,
                                   "INSERT INTO stage VALUES(1, 'key', 'audit.yaml', 0, 4);"
                                   "PRAGMA application_id=1685086580;PRAGMA user_version=3",
