@@ -149,6 +149,33 @@ static void marked(void **state) {
     assert_true(WIFSIGNALED(status));
 }
 
+/* A variable is replaced by its whole name: not one that begins alike, nor one of the same length.
+ */
+static void environments(void **state) {
+    (void)state;
+    static const char *const more[] = {"DPAQ1=new", "DPAQ9=also", NULL};
+    assert_int_equal(setenv("DPAQ1", "old", 1) | setenv("DPAQ12", "longer", 1) |
+                         setenv("DPAQ2", "other", 1) | setenv("DPAQ", "shorter", 1),
+                     0);
+    for (int with = 0; with < 2; ++with) {
+        static const char *const want[2][6] = {
+            {"DPAQ1=old", "DPAQ12=longer", "DPAQ2=other", "DPAQ=shorter", NULL},
+            {"DPAQ1=new", "DPAQ12=longer", "DPAQ2=other", "DPAQ=shorter", "DPAQ9=also", NULL}};
+        char **all = dpa__environment_with(with ? more : NULL, &err);
+        size_t ours = 0, found = 0, wanted = 0;
+        assert_non_null(all);
+        for (; all[ours] != NULL; ++ours) found += strncmp(all[ours], "DPAQ", 4) == 0;
+        for (; want[with][wanted] != NULL; ++wanted) {
+            int is_there = 0;
+            for (size_t i = 0; i < ours; ++i) is_there += strcmp(all[i], want[with][wanted]) == 0;
+            assert_int_equal(is_there, 1);
+        }
+        assert_int_equal(found, wanted);
+        free(all);
+    }
+    (void)(unsetenv("DPAQ1") | unsetenv("DPAQ12") | unsetenv("DPAQ2") | unsetenv("DPAQ"));
+}
+
 /* What the kernel says, where it says it. */
 static void out_of_memory_kills(void **state) {
     (void)state;
@@ -170,8 +197,10 @@ static void limits(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words),  cmocka_unit_test(ends),   cmocka_unit_test(families),
-        cmocka_unit_test(marked), cmocka_unit_test(limits), cmocka_unit_test(out_of_memory_kills)};
+        cmocka_unit_test(words),       cmocka_unit_test(ends),
+        cmocka_unit_test(families),    cmocka_unit_test(marked),
+        cmocka_unit_test(limits),      cmocka_unit_test(out_of_memory_kills),
+        cmocka_unit_test(environments)};
     (void)alarm(120); /* whoever waits for a process that nobody ends has failed */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
