@@ -24,6 +24,8 @@ static const option table[] = {
     {"scope", OPTION_CHOICE, "training|step", "what one score is about (default training)",
      offsetof(scores_options, scope)},
     RATES_OPTIONS(scores_options),
+    REQUEST_SWITCH(scores_options, "bootstrap-auc",
+                   "the attack's AUC with a bootstrap interval (BCa) instead of DeLong's"),
     HEADING("The claim, and the test that decides"),
     CLAIM_OPTIONS(scores_options),
     PROTOCOL_OPTIONS(scores_options),

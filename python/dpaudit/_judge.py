@@ -217,6 +217,7 @@ def judge(
     curve: bool = False,
     explain: bool = False,
     pointwise: bool = False,
+    bootstrap_auc: bool = False,
     all: bool = False,
     seed: Optional[int] = None,
     threads: Optional[int] = None,
@@ -247,6 +248,7 @@ def judge(
         curve: also the bounds at other δ.
         explain: also why the bound is what it is, and what would raise it.
         pointwise: of one run: also the pointwise baseline.
+        bootstrap_auc: of scores: the AUC's interval by a bootstrap (BCa) instead of DeLong's variance.
         all: every row, not only the first six.
         seed: of everything random.
         threads: how many; None: one per core.
@@ -264,7 +266,8 @@ def judge(
         select=select, guesses=guesses, decide=decide, must_detect=must_detect, group=group, at_epsilon=at_epsilon,
         seed=seed, threads=threads,
     )  # fmt: skip
-    flags = {"curve": curve, "explain": explain, "pointwise": pointwise, "all": all, "two-sided": sides == 2}
+    flags = {"curve": curve, "explain": explain, "pointwise": pointwise, "bootstrap-auc": bootstrap_auc, "all": all,
+             "two-sided": sides == 2}  # fmt: skip
     for name, is_set in flags.items():
         if is_set:
             call("dpa_protocol_set", wanted.pointer, name.encode(), None)

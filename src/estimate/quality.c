@@ -2,19 +2,28 @@
 /* How good the attack is, apart from what it proves: AUC, TPR at low FPRs, balanced accuracy.
  *
  * AUC: ties count half. Its interval uses DeLong's variance on the logit scale; for classes that
- * do not overlap, where that is 0, Clopper–Pearson limits at the gap. TPR at an FPR: the threshold
- * is an order statistic of the non-members, of which the members are independent, so the
- * Clopper–Pearson interval is exact. Balanced accuracy of the best threshold: the
- * Dvoretzky–Kiefer–Wolfowitz inequality for both classes, valid for every threshold. */
+ * do not overlap, where that is 0, Clopper–Pearson limits at the gap. On request
+ * (--bootstrap-auc) a seeded BCa bootstrap (Efron 1987; acceleration for two samples
+ * from the empirical influence of each score), which has the same width within a few percent at
+ * a hundred times the cost. TPR at an FPR: the threshold is an order statistic of the
+ * non-members, of which the members are independent, so the Clopper–Pearson interval is exact.
+ * Balanced accuracy of the best threshold: the Dvoretzky–Kiefer–Wolfowitz inequality for both
+ * classes, valid for every threshold. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/rng.h"
 #include "estimate/roc.h"
 #include "estimate/scores.h"
+#include "evidence/scores_sort.h"
 #include "math/dist.h"
 #include "math/logspace.h"
+
+static const double BOOTSTRAP_DRAWS = 4e6;
+enum { MOST_REPLICATES = 2000 };
 
 /* placement[i]: the share of the other class that the i-th score beats, ties counted half. Both
  * arrays are ascending. */
@@ -28,17 +37,97 @@ static void placements(const double *score, size_t count, const double *other, s
     }
 }
 
-/* DeLong's variance: the scatter of the placements, each class by its own size. */
-static double variance_of(const dpa_scores *s, const double *place_in, const double *place_out,
-                          double auc) {
+/* How often each of `count` elements is drawn in `count` draws. */
+static void resample(dpa_rng *rng, uint32_t *times, size_t count) {
+    memset(times, 0, count * sizeof *times);
+    for (size_t i = 0; i < count; ++i) ++times[dpa__rng_below(rng, count)];
+}
+
+/* AUC of a resample: one sweep over both sorted classes. */
+static double auc_of(const dpa_scores *s, const uint32_t *in, const uint32_t *out) {
+    double won = 0, below = 0;
+    size_t j = 0;
+    for (size_t i = 0; i < s->members;) {
+        const double value = s->member[i];
+        double here = 0, tied = 0;
+        while (j < s->nonmembers && s->nonmember[j] < value) below += out[j++];
+        for (size_t k = j; k < s->nonmembers && s->nonmember[k] == value; ++k) tied += out[k];
+        for (; i < s->members && s->member[i] == value; ++i) here += in[i];
+        won += here * (below + 0.5 * tied);
+    }
+    return won / ((double)s->members * (double)s->nonmembers);
+}
+
+/* Sums of powers of the influences (placement − AUC), each class by its own size. */
+typedef struct influence {
+    double variance; /* DeLong */
+    double acceleration;
+} influence;
+
+static influence influence_of(const dpa_scores *s, const double *place_in, const double *place_out,
+                              double auc) {
     const double m = (double)s->members, n = (double)s->nonmembers;
-    double in = 0, out = 0;
-    for (size_t i = 0; i < s->members; ++i) in += (place_in[i] - auc) * (place_in[i] - auc);
+    double in2 = 0, in3 = 0, out2 = 0, out3 = 0;
+    for (size_t i = 0; i < s->members; ++i) {
+        const double d = place_in[i] - auc;
+        in2 += d * d;
+        in3 += d * d * d;
+    }
     for (size_t j = 0; j < s->nonmembers; ++j) {
         const double d = 1 - place_out[j] - auc;
-        out += d * d;
+        out2 += d * d;
+        out3 += d * d * d;
     }
-    return in / (m * fmax(m - 1, 1)) + out / (n * fmax(n - 1, 1));
+    const double square = in2 / (m * m) + out2 / (n * n);
+    const double cube = in3 / (m * m * m) + out3 / (n * n * n);
+    return (influence){
+        .variance = in2 / (m * fmax(m - 1, 1)) + out2 / (n * fmax(n - 1, 1)),
+        .acceleration = square > 0 ? cube / (6 * square * sqrt(square)) : 0,
+    };
+}
+
+/* The quantile of an ascending sample at level u, by linear interpolation. */
+static double sample_quantile(const double *sorted, size_t count, double u) {
+    const double place = fmin(fmax(u * (double)(count + 1) - 1, 0), (double)(count - 1));
+    const size_t low = (size_t)place;
+    const size_t high = low + 1 < count ? low + 1 : low;
+    return sorted[low] + (place - (double)low) * (sorted[high] - sorted[low]);
+}
+
+static void bca(double *replicate, size_t count, double acceleration, double p, dpa_measure *out) {
+    const double auc = out->value;
+    double below = 0;
+    for (size_t b = 0; b < count; ++b)
+        below += replicate[b] < auc ? 1 : replicate[b] == auc ? 0.5 : 0;
+    const double share =
+        fmin(fmax(below / (double)count, 0.5 / (double)count), 1 - 0.5 / (double)count);
+    const double bias = dpa__norm_quantile(share, DPA_LOWER);
+    for (int side = 0; side < 2; ++side) {
+        const double z = bias + dpa__norm_quantile(0.5 * p, side ? DPA_UPPER : DPA_LOWER);
+        const double level = dpa__norm_cdf(bias + z / (1 - acceleration * z), DPA_LOWER);
+        *(side ? &out->upper : &out->lower) = sample_quantile(replicate, count, level);
+    }
+}
+
+static dpa_status bootstrap(const dpa_scores *s, double acceleration, double p, uint64_t seed,
+                            dpa_measure *out, dpa_error *err) {
+    const double size = (double)(s->members + s->nonmembers);
+    const size_t count = (size_t)fmin(MOST_REPLICATES, fmax(200, BOOTSTRAP_DRAWS / size));
+    double *replicate = DPA_NEW_ARRAY(double, count, err);
+    uint32_t *times = DPA_NEW_ARRAY(uint32_t, s->members + s->nonmembers, err);
+    dpa_status status = replicate != NULL && times != NULL ? DPA_OK : DPA_NO_MEMORY;
+    for (size_t b = 0; b < count && status == DPA_OK; ++b) {
+        dpa_rng rng;
+        dpa__rng_init(&rng, seed, DPA_PURPOSE_BOOTSTRAP, b);
+        resample(&rng, times, s->members);
+        resample(&rng, times + s->members, s->nonmembers);
+        replicate[b] = auc_of(s, times, times + s->members);
+    }
+    if (status == DPA_OK) status = dpa__sort_numbers(replicate, count, err);
+    if (status == DPA_OK) bca(replicate, count, acceleration, p, out);
+    free(replicate);
+    free(times);
+    return status;
 }
 
 /* With one score in a class, or no variation, the spread is unknown. */
@@ -58,7 +147,9 @@ static void separated(const dpa_scores *s, double p, dpa_measure *out) {
     out->upper = out->value == 1 ? 1 : 1 - least;
 }
 
-static dpa_status measure_auc(const dpa_scores *s, double p, dpa_measure *out, dpa_error *err) {
+/* The AUC with DeLong's interval, and its influences. */
+static dpa_status measure_auc(const dpa_scores *s, double p, dpa_measure *out, influence *shape,
+                              dpa_error *err) {
     double *place = DPA_NEW_ARRAY(double, s->members + s->nonmembers, err);
     if (place == NULL) return DPA_NO_MEMORY;
     double *place_out = place + s->members;
@@ -67,18 +158,28 @@ static dpa_status measure_auc(const dpa_scores *s, double p, dpa_measure *out, d
     dpa__sum sum = {0, 0};
     for (size_t i = 0; i < s->members; ++i) dpa__sum_add(&sum, place[i]);
     out->value = fmin(dpa__sum_get(&sum) / (double)s->members, 1);
-    const double variance = variance_of(s, place, place_out, out->value);
+    *shape = influence_of(s, place, place_out, out->value);
     free(place);
     if (out->value <= 0 || out->value >= 1)
         separated(s, p, out);
     else
-        delong(s->members > 1 && s->nonmembers > 1 ? variance : 0, p, out);
+        delong(s->members > 1 && s->nonmembers > 1 ? shape->variance : 0, p, out);
     return DPA_OK;
 }
 
 static dpa_status check(const dpa_scores *s, dpa_error *err) {
     if (s->is_sorted && s->members > 0 && s->nonmembers > 0) return DPA_OK;
     return dpa__fail(err, DPA_BAD_ARGUMENT, "scores: not prepared (dpa__scores_prepare_here)");
+}
+
+dpa_status dpa__scores_auc_bootstrap(const dpa_scores *s, const dpa_request *request,
+                                     dpa_measure *out, dpa_error *err) {
+    const double p = 1 - request->confidence;
+    influence shape;
+    DPA_TRY(check(s, err));
+    DPA_TRY(measure_auc(s, p, out, &shape, err));
+    if (out->value <= 0 || out->value >= 1) return DPA_OK;
+    return bootstrap(s, shape.acceleration, p, request->seed, out, err);
 }
 
 static void measure_tpr(const dpa_scores *s, double p, double fpr, dpa_measure *out) {
@@ -116,8 +217,10 @@ static dpa_status measure_accuracy(const dpa_scores *s, double p, dpa_quality *o
 
 int dpa__quality_task(void *user, size_t task) {
     dpa__measuring *m = user;
-    m->status[task] = task == 0 ? measure_accuracy(m->scores, m->p, m->out, &m->error[task])
-                                : measure_auc(m->scores, m->p, &m->out->auc, &m->error[task]);
+    influence shape;
+    m->status[task] = task == 0
+                          ? measure_accuracy(m->scores, m->p, m->out, &m->error[task])
+                          : measure_auc(m->scores, m->p, &m->out->auc, &shape, &m->error[task]);
     return 0;
 }
 

@@ -79,5 +79,8 @@ dpa_status dpa__quality_begin(const dpa_scores *scores, const dpa_request *reque
                               dpa_quality *out, dpa__measuring *m, dpa_error *err) DPA_MUST_USE;
 int dpa__quality_task(void *measuring, size_t task);
 dpa_status dpa__quality_end(const dpa__measuring *m, dpa_error *err) DPA_MUST_USE;
+/* The AUC with a BCa bootstrap interval (seeded by the request) instead of DeLong's. */
+dpa_status dpa__scores_auc_bootstrap(const dpa_scores *scores, const dpa_request *request,
+                                     dpa_measure *out, dpa_error *err) DPA_MUST_USE;
 
 #endif

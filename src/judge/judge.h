@@ -28,6 +28,7 @@ struct dpa_protocol {
     int bare;  /* only the verdict: no other rows, no sections, no detectable ε */
     int plain; /* for text output: skip sections that only pages, charts and JSON show */
     int all, curve, explain, pointwise;
+    int bootstrap_auc; /* the AUC's interval by a bootstrap instead of DeLong's variance */
     double at_epsilon; /* also bound δ at this ε; NaN: no */
     char group[64];    /* column of the table to split the evidence by; "": none */
 };

@@ -76,8 +76,13 @@ static int set_flag(dpa_protocol *p, const char *key) {
     const struct {
         const char *key;
         int *flag;
-    } flags[] = {{"bare", &p->bare},   {"plain", &p->plain},     {"all", &p->all},
-                 {"curve", &p->curve}, {"explain", &p->explain}, {"pointwise", &p->pointwise}};
+    } flags[] = {{"bare", &p->bare},
+                 {"plain", &p->plain},
+                 {"all", &p->all},
+                 {"curve", &p->curve},
+                 {"explain", &p->explain},
+                 {"pointwise", &p->pointwise},
+                 {"bootstrap-auc", &p->bootstrap_auc}};
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; ++i)
         if (strcmp(key, flags[i].key) == 0) return *flags[i].flag = 1;
     return 0;

@@ -257,10 +257,16 @@ static dpa_status say_quality(dpa_report *report, const dpa_quality *q, size_t n
 }
 
 /* Section "quality" and its text. */
-static dpa_status section_quality(dpa_report *report, const dpa_quality *quality, size_t nonmembers,
+static dpa_status section_quality(dpa__case *c, const dpa_quality *quality, size_t nonmembers,
                                   dpa_error *err) {
-    DPA_TRY(put_quality(report, quality, nonmembers, err));
-    return say_quality(report, quality, nonmembers, err);
+    DPA_TRY(put_quality(c->report, quality, nonmembers, err));
+    DPA_TRY(say_quality(c->report, quality, nonmembers, err));
+    if (!c->protocol.bootstrap_auc) return DPA_OK;
+    json_t *section = json_object_get(c->report->sections, "quality");
+    DPA_TRY(dpa__json_set(section, "auc_interval", dpa__json_text("bootstrap"), err));
+    return dpa__report_say(c->report, err,
+                           "        the AUC's interval is a bootstrap (BCa), seed %llu",
+                           (unsigned long long)c->report->request.seed);
 }
 
 /* Sections "histogram" and "roc". */
@@ -304,7 +310,9 @@ static dpa_status fill(dpa__case *c, both *scores, dpa_score_groups *groups, dpa
     DPA_TRY(doubt_canary(c, s, err));
     if (p->bare) return DPA_OK;
     DPA_TRY(dpa__power_state(c, (double)s->members, (double)s->nonmembers, err));
-    DPA_TRY(section_quality(c->report, &quality, s->nonmembers, err));
+    if (p->bootstrap_auc)
+        DPA_TRY(dpa__scores_auc_bootstrap(s, &c->report->request, &quality.auc, err));
+    DPA_TRY(section_quality(c, &quality, s->nonmembers, err));
     if (!p->plain) DPA_TRY(section_scores(c->report, s, err));
     return dpa__rates_sections(c, s, err);
 }

@@ -353,6 +353,11 @@ static void quality(void **state) {
     assert_ok(dpa__scores_quality(&s, &request, &q, NULL));
     assert_between(0.7602, q.auc.lower, q.auc.upper);
     assert_between(q.auc.upper - q.auc.lower, 0.035, 0.05); /* 2·1.96·0.0107 */
+    dpa_measure drawn;
+    assert_ok(dpa__scores_auc_bootstrap(&s, &request, &drawn, NULL));
+    assert_relative(drawn.value, q.auc.value, 1e-15);
+    assert_absolute(drawn.lower, q.auc.lower, 0.1 * (q.auc.upper - q.auc.lower));
+    assert_absolute(drawn.upper, q.auc.upper, 0.1 * (q.auc.upper - q.auc.lower));
     dpa__scores_free(&s);
     /* one score in a class says nothing about the spread */
     s = prepared(in, 1, out, 3);
