@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/data.h"
-#include "base/folder.h"
 #include "base/sha256.h"
+#include "base/write.h"
 #include "bench.h"
 #include "dpaudit/lab/run.h"
 

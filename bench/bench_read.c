@@ -8,7 +8,6 @@
 
 #include "base/array.h"
 #include "base/rng.h"
-#include "base/table.h"
 #include "base/text.h"
 #include "bench.h"
 

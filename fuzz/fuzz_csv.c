@@ -5,20 +5,20 @@
 
 #include <string.h>
 
-#include "base/table.h"
+#include "base/array.h"
 
 static void check_column(const dpa_table *t, size_t column) {
-    const size_t rows = dpa__table_rows(t), levels = dpa__table_levels(t, column);
+    const dpa_column *c = &t->column[column];
     volatile double sum = 0;
-    if (dpa__table_find(t, dpa__table_name(t, column)) != (ptrdiff_t)column) abort();
-    if (dpa__table_kind(t, column) == DPA_COLUMN_NUMBER) {
-        for (size_t i = 0; i < rows; ++i) sum = sum + dpa__table_numbers(t, column)[i];
+    if (dpa__table_find(t, c->name) != (ptrdiff_t)column) abort();
+    if (c->kind == DPA_COLUMN_NUMBER) {
+        for (size_t i = 0; i < t->rows; ++i) sum = sum + c->numbers[i];
         return;
     }
-    for (size_t i = 0; i < rows; ++i)
-        if (dpa__table_codes(t, column)[i] >= levels) abort();
-    for (size_t i = 1; i < levels; ++i)
-        if (strcmp(dpa__table_level(t, column, i - 1), dpa__table_level(t, column, i)) >= 0)
+    for (size_t i = 0; i < t->rows; ++i)
+        if (c->codes[i] >= c->levels.count) abort();
+    for (size_t i = 1; i < c->levels.count; ++i)
+        if (strcmp(dpa__levels_text(&c->levels, i - 1), dpa__levels_text(&c->levels, i)) >= 0)
             abort();
 }
 
@@ -31,7 +31,7 @@ static void read_table(const uint8_t *data, size_t size, const dpa_table_opts *o
     fuzz_check(status, &err);
     dpa__stream_close(stream);
     if (status != DPA_OK) return;
-    for (size_t i = 0; i < dpa__table_columns(table); ++i) check_column(table, i);
+    for (size_t i = 0; i < table->columns; ++i) check_column(table, i);
     dpa__table_free(table);
 }
 
@@ -41,7 +41,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     read_table(data, size, NULL);
     dpa__table_opts_init(&opts);
     opts.has_header = 0;
-    opts.trim = 0;
     opts.separator = ' ';
     opts.comment = "#";
     opts.text = text;

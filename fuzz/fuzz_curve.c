@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "base/table.h"
+#include "base/array.h"
 #include "tradeoff/curve.h"
 
 static void must(int condition) {

@@ -28,11 +28,9 @@ static void columns_free(columns *c) {
 
 static dpa_status from_npz(const char *path, const char *name, column *out, dpa_error *err) {
     dpa_array array;
-    DPA_TRY(dpa__array_read(path, name, &array, err));
-    const dpa_status status = dpa__array_to_double(&array, err);
-    if (status != DPA_OK || array.ndim != 1) {
+    DPA_TRY(dpa__doubles_read(path, name, &array, err));
+    if (array.ndim != 1) {
         dpa__array_free(&array);
-        if (status != DPA_OK) return status;
         return dpa__fail_file(err, DPA_BAD_INPUT, path, "'%s' is not a list of numbers", name);
     }
     out->value = array.data;

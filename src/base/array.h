@@ -11,6 +11,10 @@
 dpa_status dpa__array_from_stream(dpa__stream *stream, const char *member, dpa_array *out,
                                   dpa_error *err);
 
+/* The same of dpa__table_read. */
+DPA_API dpa_status dpa__table_from_stream(dpa__stream *stream, const dpa_table_opts *opts,
+                                          dpa_table **out, dpa_error *err);
+
 dpa_status dpa__npy_read(dpa__stream *stream, dpa_array *out, dpa_error *err);
 dpa_status dpa__npz_read(dpa__stream *stream, const char *member, dpa_array *out, dpa_error *err);
 /* The error for an NPZ where a table is expected: what is wrong with the archive, or that it is
@@ -22,6 +26,15 @@ dpa_status dpa__numbers_read(dpa__stream *stream, dpa_array *out, dpa_error *err
 int dpa__npy_matches(const unsigned char *bytes, size_t count);
 int dpa__npz_matches(const unsigned char *bytes, size_t count);
 int dpa__idx_matches(const unsigned char *bytes, size_t count);
+
+/* An element type: its name, bytes, and its code in NPY and in IDX (0: none). */
+typedef struct dpa__dtype_row {
+    const char *name;
+    size_t size;
+    char npy[3];
+    unsigned char idx;
+} dpa__dtype_row;
+extern const dpa__dtype_row dpa__dtypes[DPA_F64 + 1];
 
 /* The byte order of this machine. */
 enum { DPA__IS_LITTLE_ENDIAN = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ };

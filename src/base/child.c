@@ -2,8 +2,6 @@
 /* A long-running child process. Its input is a socket, because writing to a dead process must be an
  * error and not a signal; its output is a pipe. Every wait has a limit, unless the caller sets
  * none. */
-#include "base/child.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -13,13 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/process.h"
 
 enum { LINE_MOST = 1 << 28, READ_SIZE = 1 << 16 };
 
@@ -56,34 +53,20 @@ dpa_status dpa__child_start(dpa__child *c, const dpa__command *command, dpa_erro
     return status;
 }
 
-/* Waits up to `grace` seconds, then kills the process and sets *killed. Returns the wait status. */
-static int reap(const dpa__child *c, double grace, int *killed) {
-    const struct timespec nap = {0, 2000000};
-    const double until = dpa__clock() + grace;
-    int status = 0;
-    for (;;) {
-        const pid_t found = waitpid(c->process, &status, WNOHANG);
-        if (found != 0 && !(found < 0 && errno == EINTR)) return status;
-        *killed = dpa__clock() >= until;
-        if (*killed) (void)kill(c->process, SIGKILL);
-        (void)nanosleep(&nap, NULL);
-    }
-}
-
 void dpa__child_end(dpa__child *c, double grace) {
     if (c->process <= 0) return;
-    int killed = 0;
+    int status;
     close_ends(c);
-    (void)reap(c, grace, &killed);
+    (void)dpa__await_end(c->process, grace, &status);
     forget(c);
 }
 
 /* The error that says why the output of the child has ended. */
 static dpa_status obituary(dpa__child *c, dpa_error *err) {
     enum { GRACE = 2 };
-    int killed = 0;
+    int status = 0;
     close_ends(c);
-    const int status = reap(c, GRACE, &killed);
+    const int killed = dpa__await_end(c->process, GRACE, &status) > 0;
     char *words[] = {c->name, NULL};
     const dpa__command command = {.words = words};
     const dpa_status ended =

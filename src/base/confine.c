@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Confines a process by resource limits and, on Linux, by a network namespace of its own. */
-#include "base/confine.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,6 +15,7 @@
 #endif
 
 #include "base/error.h"
+#include "base/process.h"
 
 /* Lowers a limit; one that is lower already stays. */
 static int lower(int which, uint64_t most) {

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/dictionary.h"
 #include "dpaudit/status.h"
 
 typedef enum dpa_dtype {
@@ -50,6 +51,9 @@ DPA_API const char *dpa__dtype_name(dpa_dtype dtype);
  * The caller frees *out with dpa__array_free. */
 DPA_API dpa_status dpa__array_read(const char *path, const char *member, dpa_array *out,
                                    dpa_error *err) DPA_MUST_USE;
+/* The same with its elements converted to double. */
+DPA_API dpa_status dpa__doubles_read(const char *path, const char *member, dpa_array *out,
+                                     dpa_error *err) DPA_MUST_USE;
 /* Converts the elements to double; nothing happens if they are doubles already. On failure the
  * array is unchanged. */
 DPA_API dpa_status dpa__array_to_double(dpa_array *array, dpa_error *err) DPA_MUST_USE;
@@ -71,9 +75,24 @@ DPA_API dpa_status dpa__npz_write(const char *path, const char *const *names,
                                   dpa_error *err) DPA_MUST_USE;
 
 /* A CSV file (RFC 4180, UTF-8) in memory. A column in which every cell is a number is numeric; any
- * other is text, stored as codes into its sorted distinct values. Immutable; may be read by several
- * threads. All pointers that the functions below return belong to the table. */
-typedef struct dpa_table dpa_table;
+ * other is text, stored as codes into its sorted distinct values. Blanks around a cell are dropped.
+ */
+typedef enum dpa_column_kind { DPA_COLUMN_NUMBER, DPA_COLUMN_TEXT } dpa_column_kind;
+
+typedef struct dpa_column {
+    char *name;
+    dpa_column_kind kind;
+    uint64_t text_line; /* first line with a cell that is no number; 0: none, or not looked for */
+    double *numbers;    /* [rows]; NULL for a text column */
+    uint32_t *codes;    /* [rows], the places of the texts in `levels`; NULL for a numeric column */
+    dpa__levels levels; /* the distinct texts, sorted */
+} dpa_column;
+
+typedef struct dpa_table {
+    size_t rows, columns;
+    dpa_column *column;           /* [columns] */
+    char sha256[DPA_SHA256_SIZE]; /* of the file as stored, lower-case hex */
+} dpa_table;
 
 /* A separator for dpa_table_opts: take whichever of comma, semicolon and tab is most frequent in
  * the first line. */
@@ -82,13 +101,10 @@ enum { DPA_ANY_SEPARATOR = '?' };
 typedef struct dpa_table_opts {
     char separator;          /* ',' */
     int has_header;          /* 1; 0: no header, columns are called c1, c2, … */
-    int trim;                /* 1: drop blanks around a cell */
     const char *comment;     /* skip lines that start with this; NULL: none */
     const char *const *text; /* columns to read as text even if they look numeric; names that the
                                 file does not have are ignored; NULL-ended, or NULL */
 } dpa_table_opts;
-
-typedef enum dpa_column_kind { DPA_COLUMN_NUMBER, DPA_COLUMN_TEXT } dpa_column_kind;
 
 /* Fills in the defaults that the comments at the fields give. */
 DPA_API void dpa__table_opts_init(dpa_table_opts *opts);
@@ -97,25 +113,12 @@ DPA_API dpa_status dpa__table_read(const char *path, const dpa_table_opts *opts,
                                    dpa_error *err) DPA_MUST_USE;
 /* NULL is allowed. */
 DPA_API void dpa__table_free(dpa_table *table);
-DPA_API size_t dpa__table_rows(const dpa_table *table);
-DPA_API size_t dpa__table_columns(const dpa_table *table);
-/* The name of a column, owned by the table. */
-DPA_API const char *dpa__table_name(const dpa_table *table, size_t column);
-/* SHA-256 of the file as stored, lower-case hex. */
-const char *dpa__table_sha256(const dpa_table *table);
 /* The index of the column with this name, or -1. */
 DPA_API ptrdiff_t dpa__table_find(const dpa_table *table, const char *name);
-DPA_API dpa_column_kind dpa__table_kind(const dpa_table *table, size_t column);
-/* The first line with a cell that is not a number, for an error that says why a column is not
- * numeric; 0 if every cell is a number. */
-DPA_API uint64_t dpa__table_text_line(const dpa_table *table, size_t column);
-/* One number per row; NULL for a text column. */
-DPA_API const double *dpa__table_numbers(const dpa_table *table, size_t column);
-/* One code per row, for dpa__table_level(table, column, code); NULL for a numeric column. */
-DPA_API const uint32_t *dpa__table_codes(const dpa_table *table, size_t column);
-/* How many distinct texts a column has (0 for a numeric one), and the text of a code. */
-DPA_API size_t dpa__table_levels(const dpa_table *table, size_t column);
-DPA_API const char *dpa__table_level(const dpa_table *table, size_t column, size_t code);
+/* The text of a row of a text column. */
+static inline const char *dpa__column_text(const dpa_column *column, size_t row) {
+    return dpa__levels_text(&column->levels, column->codes[row]);
+}
 
 /* 1 if the whole text is one number ("1e-5", "inf"; not "nan", nor one too large for a double),
  * read with a decimal point whatever the locale is; else 0, and *out means nothing. */

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-enum { FIRST_CAPACITY = 16, FIRST_ROOM = 256 };
+enum { FIRST_CAPACITY = 16 };
 
 /* FNV-1a, 64 bits, folded. */
 static uint32_t hash_of(const char *text, size_t length) {
@@ -17,12 +17,12 @@ static uint32_t hash_of(const char *text, size_t length) {
     return (uint32_t)(h ^ h >> 32);
 }
 
-const char *dpa__levels_text(const dpa__levels *l, uint32_t code) {
-    return l->arena + l->start[code];
+const char *dpa__levels_text(const dpa__levels *l, size_t code) {
+    return l->arena.data + l->start[code];
 }
 
 void dpa__levels_free(dpa__levels *l) {
-    free(l->arena);
+    dpa__text_free(&l->arena);
     free(l->start);
     free(l->hash);
     free(l->slot);
@@ -74,16 +74,6 @@ static dpa_status grow_codes(dpa__levels *l, dpa_error *err) {
     return DPA_OK;
 }
 
-static dpa_status grow_arena(dpa__levels *l, size_t need, dpa_error *err) {
-    size_t room = l->room > 0 ? l->room : FIRST_ROOM;
-    while (room < need) room *= 2;
-    char *arena = dpa__realloc(l->arena, room, 1, err);
-    if (arena == NULL) return DPA_NO_MEMORY;
-    l->arena = arena;
-    l->room = room;
-    return DPA_OK;
-}
-
 dpa_status dpa__levels_code(dpa__levels *l, const char *text, size_t length, uint32_t *code,
                             dpa_error *err) {
     const uint32_t hash = hash_of(text, length);
@@ -93,12 +83,11 @@ dpa_status dpa__levels_code(dpa__levels *l, const char *text, size_t length, uin
         *code = l->slot[i] - 1;
         return DPA_OK;
     }
-    if (l->room - l->used < length + 1) DPA_TRY(grow_arena(l, l->used + length + 1, err));
-    memcpy(l->arena + l->used, text, length);
-    l->arena[l->used + length] = '\0';
-    l->start[l->count] = l->used;
+    l->start[l->count] = l->arena.length;
     l->hash[l->count] = hash;
-    l->used += length + 1;
+    dpa__text_add_bytes(&l->arena, text, length);
+    dpa__text_add_bytes(&l->arena, "", 1);
+    if (l->arena.failed) return dpa__fail(err, DPA_NO_MEMORY, "no memory for a text");
     *code = l->count++;
     l->slot[i] = *code + 1;
     return DPA_OK;
@@ -121,7 +110,7 @@ dpa_status dpa__levels_sort(dpa__levels *l, uint32_t *codes, size_t rows, dpa_er
     uint32_t *const rank = l->hash; /* the hashes are no longer needed */
     for (uint32_t i = 0; i < l->count; ++i) {
         rank[sorted[i].code] = i;
-        l->start[i] = (size_t)(sorted[i].text - l->arena);
+        l->start[i] = (size_t)(sorted[i].text - l->arena.data);
     }
     for (size_t i = 0; i < rows; ++i) codes[i] = rank[codes[i]];
     free(sorted);

@@ -6,12 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dpaudit/status.h"
+#include "base/text.h"
 
 typedef struct dpa__levels {
-    char *arena; /* the texts, each with its NUL */
-    size_t used, room;
-    size_t *start; /* of each text in the arena */
+    dpa__text arena; /* the texts, each with its NUL */
+    size_t *start;   /* of each text in the arena */
     uint32_t *hash;
     uint32_t count, capacity;
     uint32_t *slot; /* open addressing: code + 1, 0 is free */
@@ -21,7 +20,7 @@ typedef struct dpa__levels {
 /* The code of a text, which is added if it is new. */
 DPA_API dpa_status dpa__levels_code(dpa__levels *levels, const char *text, size_t length,
                                     uint32_t *code, dpa_error *err);
-DPA_API const char *dpa__levels_text(const dpa__levels *levels, uint32_t code);
+DPA_API const char *dpa__levels_text(const dpa__levels *levels, size_t code);
 /* Renumbers the texts in byte order and changes codes[0 .. rows) to match. Frees what only adding
  * needs, so no text can be added afterwards. */
 dpa_status dpa__levels_sort(dpa__levels *levels, uint32_t *codes, size_t rows, dpa_error *err);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/utf8.h"
+#include "base/text.h"
 
 /* Checks how deep brackets are nested, outside strings. Malformed text is left for jansson to
  * report. */

@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "base/utf8.h"
+#include "base/text.h"
 
 dpa_status dpa__json_set(json_t *object, const char *key, json_t *value, dpa_error *err) {
     if (value == NULL || json_object_set_new(object, key, value) != 0)

@@ -8,34 +8,31 @@
 
 #include "base/error.h"
 
-static int too_large(size_t count, size_t size) {
-    return size != 0 && count > (size_t)PTRDIFF_MAX / size;
-}
-
 static void *checked(void *block, size_t count, size_t size, dpa_error *err) {
     if (block == NULL)
         (void)dpa__fail(err, DPA_NO_MEMORY, "no memory for %zu elements of %zu bytes", count, size);
     return block;
 }
 
+/* At least 1; 0 if there are too many. */
 static size_t bytes_of(size_t count, size_t size) {
-    const size_t bytes = count * size;
-    return bytes > 0 ? bytes : 1;
+    if (size != 0 && count > (size_t)PTRDIFF_MAX / size) return 0;
+    return count * size > 0 ? count * size : 1;
 }
 
 void *dpa__calloc(size_t count, size_t size, dpa_error *err) {
-    if (too_large(count, size)) return checked(NULL, count, size, err);
-    return checked(calloc(bytes_of(count, size), 1), count, size, err);
+    const size_t bytes = bytes_of(count, size);
+    return checked(bytes > 0 ? calloc(bytes, 1) : NULL, count, size, err);
 }
 
 void *dpa__malloc(size_t count, size_t size, dpa_error *err) {
-    if (too_large(count, size)) return checked(NULL, count, size, err);
-    return checked(malloc(bytes_of(count, size)), count, size, err);
+    const size_t bytes = bytes_of(count, size);
+    return checked(bytes > 0 ? malloc(bytes) : NULL, count, size, err);
 }
 
 void *dpa__realloc(void *block, size_t count, size_t size, dpa_error *err) {
-    if (too_large(count, size)) return checked(NULL, count, size, err);
-    return checked(realloc(block, bytes_of(count, size)), count, size, err);
+    const size_t bytes = bytes_of(count, size);
+    return checked(bytes > 0 ? realloc(block, bytes) : NULL, count, size, err);
 }
 
 void *dpa__grown(void *block, size_t count, size_t *room, size_t size, dpa_error *err) {

@@ -17,7 +17,7 @@ DPA_API void *dpa__malloc(size_t count, size_t size, dpa_error *err);
 DPA_API void *dpa__realloc(void *block, size_t count, size_t size, dpa_error *err);
 /* The block with room for more than `count` elements, of which it has *room: as it is, or doubled.
  * On failure as dpa__realloc. */
-void *dpa__grown(void *block, size_t count, size_t *room, size_t size, dpa_error *err);
+DPA_API void *dpa__grown(void *block, size_t count, size_t *room, size_t size, dpa_error *err);
 DPA_API char *dpa__strdup(const char *text, dpa_error *err);
 
 #define DPA_NEW(type, err) ((type *)dpa__calloc(1, sizeof(type), (err)))

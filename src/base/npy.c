@@ -65,19 +65,12 @@ static int take_string(header *h, const char **text, size_t *length) {
     return 1;
 }
 
-static const struct {
-    char code[3];
-    dpa_dtype dtype;
-} codes[] = {{"b1", DPA_BOOL}, {"i1", DPA_I8},  {"u1", DPA_U8},  {"i2", DPA_I16},
-             {"u2", DPA_U16},  {"i4", DPA_I32}, {"u4", DPA_U32}, {"i8", DPA_I64},
-             {"u8", DPA_U64},  {"f2", DPA_F16}, {"f4", DPA_F32}, {"f8", DPA_F64}};
-
 static int find_dtype(header *h, const char *text, size_t length) {
     if (length != 3 || strchr("<>|=", text[0]) == NULL || text[0] == '\0') return 0;
-    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; ++i)
-        if (memcmp(codes[i].code, text + 1, 2) == 0) {
-            h->array->dtype = codes[i].dtype;
-            if (text[0] == '|') return dpa__dtype_size(codes[i].dtype) == 1;
+    for (dpa_dtype type = DPA_BOOL; type <= DPA_F64; ++type)
+        if (memcmp(dpa__dtypes[type].npy, text + 1, 2) == 0) {
+            h->array->dtype = type;
+            if (text[0] == '|') return dpa__dtypes[type].size == 1;
             h->layout.swapped = text[0] == (DPA__IS_LITTLE_ENDIAN ? '>' : '<');
             return 1;
         }
@@ -203,12 +196,11 @@ dpa_status dpa__npy_read(dpa__stream *stream, dpa_array *out, dpa_error *err) {
 }
 
 void dpa__npy_header(const dpa_array *array, dpa__text *out) {
-    const char order = dpa__dtype_size(array->dtype) == 1 ? '|' : DPA__IS_LITTLE_ENDIAN ? '<' : '>';
-    const char *code = "";
+    const dpa__dtype_row *type = &dpa__dtypes[array->dtype];
+    const char order = type->size == 1 ? '|' : DPA__IS_LITTLE_ENDIAN ? '<' : '>';
     dpa__text dict = {0};
-    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; ++i)
-        if (codes[i].dtype == array->dtype) code = codes[i].code;
-    dpa__text_printf(&dict, "{'descr': '%c%s', 'fortran_order': False, 'shape': (", order, code);
+    dpa__text_printf(&dict, "{'descr': '%c%s', 'fortran_order': False, 'shape': (", order,
+                     type->npy);
     for (unsigned i = 0; i < array->ndim; ++i)
         dpa__text_printf(&dict, "%s%zu%s", i > 0 ? ", " : "", array->shape[i],
                          array->ndim == 1 ? "," : "");

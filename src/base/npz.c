@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* NPZ: a zip archive of NPY files, NAME.npy for each array, stored or deflated, by libzip (which
  * checks the CRC). A plain file is read in place. Input from a pipe or out of gzip is held in
- * memory, because the table of contents of a zip is at its end. */
+ * memory, because the table of contents of a zip is at its end. Arrays are written stored, as
+ * numpy.savez does, and with a fixed date, so that the same arrays give the same bytes. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,6 +10,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/write.h"
 #include "base/zip.h"
 
 typedef struct archive {
@@ -68,25 +70,27 @@ static dpa_status open_archive(dpa__stream *stream, archive *a, dpa_error *err) 
     return status;
 }
 
-/* The length of an array's name, which is "x" for the entry "x.npy"; 0 if the entry is no array. */
-static size_t array_name(const char *entry) {
-    const size_t length = entry != NULL ? strlen(entry) : 0;
-    return length > 4 && strcmp(entry + length - 4, ".npy") == 0 ? length - 4 : 0;
+/* The name of the first array from entry *index on, which is "x" for the entry "x.npy", and its
+ * length; NULL if there is none. */
+static const char *next_array(zip_t *zip, zip_int64_t *index, size_t *length) {
+    for (; *index < dpa__zip->get_num_entries(zip, 0); ++*index) {
+        const char *entry = dpa__zip->get_name(zip, (zip_uint64_t)*index, ZIP_FL_ENC_RAW);
+        *length = entry != NULL ? strlen(entry) : 0;
+        if (*length <= 4 || strcmp(entry + *length - 4, ".npy") != 0) continue;
+        *length -= 4;
+        return entry;
+    }
+    return NULL;
 }
 
 /* How many arrays there are; *index is the one called `member` (NULL: any one), or -1. */
 static size_t find_array(zip_t *zip, const char *member, zip_int64_t *index) {
-    const zip_int64_t entries = dpa__zip->get_num_entries(zip, 0);
-    size_t arrays = 0;
+    const char *name;
+    size_t arrays = 0, length;
     *index = -1;
-    for (zip_int64_t i = 0; i < entries; ++i) {
-        const char *entry = dpa__zip->get_name(zip, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
-        const size_t length = array_name(entry);
-        if (length == 0) continue;
-        ++arrays;
-        if (member == NULL || (strlen(member) == length && memcmp(entry, member, length) == 0))
+    for (zip_int64_t i = 0; (name = next_array(zip, &i, &length)) != NULL; ++i, ++arrays)
+        if (member == NULL || (strlen(member) == length && memcmp(name, member, length) == 0))
             *index = i;
-    }
     return arrays;
 }
 
@@ -94,16 +98,11 @@ static dpa_status fail_names(zip_t *zip, const char *name, const char *member, s
                              dpa_error *err) {
     enum { ROOM = 300 };
     char list[ROOM + 8] = "";
-    size_t used = 0;
-    const zip_int64_t entries = dpa__zip->get_num_entries(zip, 0);
-    for (zip_int64_t i = 0; i < entries && used < ROOM; ++i) {
-        const char *entry = dpa__zip->get_name(zip, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
-        const size_t length = array_name(entry);
-        if (length == 0) continue;
-        const int added = snprintf(list + used, ROOM - used, "%s%.*s", used > 0 ? ", " : "",
-                                   (int)(length < 60 ? length : 60), entry);
-        used += (size_t)added;
-    }
+    const char *array;
+    size_t used = 0, length;
+    for (zip_int64_t i = 0; used < ROOM && (array = next_array(zip, &i, &length)) != NULL; ++i)
+        used += (size_t)snprintf(list + used, ROOM - used, "%s%.*s", used > 0 ? ", " : "",
+                                 (int)(length < 60 ? length : 60), array);
     if (used >= ROOM) memcpy(list + ROOM - 1, " ...", 5);
     if (arrays == 0)
         return dpa__fail_file(err, DPA_BAD_INPUT, name,
@@ -260,20 +259,17 @@ dpa_status dpa__npz_names(const char *path, char (*names)[32], size_t most, size
                           dpa_error *err) {
     archive a = {0};
     dpa_status status = DPA_OK;
+    const char *name;
+    size_t length;
     *count = 0;
     if (open_file(path, &a) == NULL)
         status = dpa__fail_file(err, DPA_BAD_INPUT, path, "not a sound NPZ (zip) file");
-    const zip_int64_t entries = status == DPA_OK ? dpa__zip->get_num_entries(a.zip, 0) : 0;
-    for (zip_int64_t i = 0; i < entries && status == DPA_OK; ++i) {
-        const char *entry = dpa__zip->get_name(a.zip, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
-        const size_t length = array_name(entry);
-        if (length == 0) continue;
+    for (zip_int64_t i = 0; status == DPA_OK && (name = next_array(a.zip, &i, &length)); ++i)
         if (length > 31 || *count == most)
             status = dpa__fail_file(err, DPA_BAD_INPUT, path,
                                     "more than %zu arrays, or a name longer than 31 bytes", most);
         else
-            (void)snprintf(names[(*count)++], 32, "%.*s", (int)length, entry);
-    }
+            (void)snprintf(names[(*count)++], 32, "%.*s", (int)length, name);
     close_archive(&a);
     return status;
 }
@@ -284,4 +280,113 @@ int dpa__npz_has(const char *path, const char *member) {
     if (open_file(path, &a) != NULL) (void)find_array(a.zip, member, &index);
     close_archive(&a);
     return index >= 0;
+}
+
+/* ---- writing: the archive is made in memory and then written whole ---- */
+
+enum { FIRST_DAY = 1 << 5 | 1 }; /* 1980-01-01 in zip's own form, the first date it can express */
+
+static dpa_status fail_making(const char *path, zip_error_t *error, dpa_error *err) {
+    const int code = dpa__zip->error_code_zip(error);
+    const int no_memory = code == ZIP_ER_MEMORY || code == ZIP_ER_OK; /* OK: our own failed */
+    return dpa__fail_file(err, no_memory ? DPA_NO_MEMORY : DPA_IO, path, "cannot make the NPZ: %s",
+                          dpa__zip->error_strerror(error));
+}
+
+/* Adds an entry, stored; the archive takes the source, also when this fails. */
+static int add_entry(zip_t *zip, const char *name, zip_source_t *source) {
+    const zip_int64_t index =
+        source != NULL ? dpa__zip->file_add(zip, name, source, ZIP_FL_ENC_UTF_8) : -1;
+    if (index < 0) {
+        dpa__zip->source_free(source);
+        return -1;
+    }
+    if (dpa__zip->set_file_compression(zip, (zip_uint64_t)index, ZIP_CM_STORE, 0) != 0) return -1;
+    return dpa__zip->file_set_dostime(zip, (zip_uint64_t)index, 0, FIRST_DAY, 0);
+}
+
+/* The header stays with the caller until the archive is closed. */
+static int add_array(zip_t *zip, const char *name, const dpa_array *array, dpa__text *header) {
+    dpa__text entry = {0};
+    dpa__npy_header(array, header);
+    dpa__text_printf(&entry, "%s.npy", name);
+    const zip_buffer_fragment_t parts[2] = {
+        {(zip_uint8_t *)header->data, header->length},
+        {array->data, array->count * dpa__dtype_size(array->dtype)}};
+    const int failed = header->failed || entry.failed;
+    const int status =
+        failed ? -1
+               : add_entry(zip, entry.data, dpa__zip->source_buffer_fragment(zip, parts, 2, 0));
+    dpa__text_free(&entry);
+    return status;
+}
+
+/* Adds a text entry under its plain name; numpy shows it as bytes. */
+static int add_text(zip_t *zip, const char *name, const char *text) {
+    return add_entry(zip, name, dpa__zip->source_buffer(zip, text, strlen(text), 0));
+}
+
+static dpa_status copy_out(zip_source_t *source, const char *path, dpa_error *err) {
+    dpa__writer *w;
+    char block[1 << 14];
+    zip_int64_t got = 0;
+    if (dpa__zip->source_open(source) != 0)
+        return fail_making(path, dpa__zip->source_error(source), err);
+    dpa_status status = dpa__writer_open(path, &w, err);
+    while (status == DPA_OK && (got = dpa__zip->source_read(source, block, sizeof block)) > 0)
+        status = dpa__writer_add(w, block, (size_t)got, err);
+    if (status == DPA_OK && got < 0)
+        status = fail_making(path, dpa__zip->source_error(source), err);
+    (void)dpa__zip->source_close(source);
+    if (status == DPA_OK) return dpa__writer_commit(w, err);
+    dpa__writer_abandon(w);
+    return status;
+}
+
+/* Makes the archive in `target`. */
+static dpa_status fill_archive(zip_source_t *target, const char *path, const char *const *names,
+                               const dpa_array *arrays, size_t count, dpa__text *headers,
+                               const char *entry, const char *text, dpa_error *err) {
+    zip_error_t error;
+    dpa__zip->error_init(&error);
+    zip_t *zip = dpa__zip->open_from_source(target, ZIP_TRUNCATE, &error);
+    if (zip == NULL) {
+        const dpa_status status = fail_making(path, &error, err);
+        dpa__zip->error_fini(&error);
+        return status;
+    }
+    dpa__zip->source_keep(target); /* zip_close drops one reference */
+    int failed = 0;
+    for (size_t i = 0; i < count && !failed; ++i)
+        failed = add_array(zip, names[i], &arrays[i], &headers[i]) != 0;
+    if (!failed && entry != NULL) failed = add_text(zip, entry, text) != 0;
+    if (!failed && dpa__zip->close(zip) == 0) return DPA_OK;
+    const dpa_status status = fail_making(path, dpa__zip->get_error(zip), err);
+    dpa__zip->discard(zip);
+    return status;
+}
+
+dpa_status dpa__npz_write(const char *path, const char *const *names, const dpa_array *arrays,
+                          size_t count, dpa_error *err) {
+    return dpa__npz_write_with(path, names, arrays, count, NULL, NULL, err);
+}
+
+dpa_status dpa__npz_write_with(const char *path, const char *const *names, const dpa_array *arrays,
+                               size_t count, const char *entry, const char *text, dpa_error *err) {
+    zip_error_t error;
+    for (size_t i = 0; i < count; ++i) DPA_TRY(dpa__array_check(&arrays[i], err));
+    DPA_TRY(dpa__zip_load(err));
+    dpa__text *headers = dpa__calloc(count, sizeof *headers, err);
+    if (headers == NULL) return DPA_NO_MEMORY;
+    dpa__zip->error_init(&error);
+    zip_source_t *target = dpa__zip->source_buffer_create(NULL, 0, 0, &error);
+    dpa_status status = target == NULL ? fail_making(path, &error, err)
+                                       : fill_archive(target, path, names, arrays, count, headers,
+                                                      entry, text, err);
+    if (status == DPA_OK) status = copy_out(target, path, err);
+    if (target != NULL) dpa__zip->source_free(target);
+    for (size_t i = 0; i < count; ++i) dpa__text_free(&headers[i]);
+    free(headers);
+    dpa__zip->error_fini(&error);
+    return status;
 }

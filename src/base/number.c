@@ -12,40 +12,19 @@
 #include <string.h>
 
 #include "base/data.h"
-#include "base/plain.h"
 
 enum { LONGEST = 1000, MANY_DIGITS = 19 };
 
 __extension__ typedef unsigned __int128 u128;
 
-static const uint64_t ten_to[20] = {UINT64_C(1),
-                                    UINT64_C(10),
-                                    UINT64_C(100),
-                                    UINT64_C(1000),
-                                    UINT64_C(10000),
-                                    UINT64_C(100000),
-                                    UINT64_C(1000000),
-                                    UINT64_C(10000000),
-                                    UINT64_C(100000000),
-                                    UINT64_C(1000000000),
-                                    UINT64_C(10000000000),
-                                    UINT64_C(100000000000),
-                                    UINT64_C(1000000000000),
-                                    UINT64_C(10000000000000),
-                                    UINT64_C(100000000000000),
-                                    UINT64_C(1000000000000000),
-                                    UINT64_C(10000000000000000),
-                                    UINT64_C(100000000000000000),
-                                    UINT64_C(1000000000000000000),
-                                    UINT64_C(10000000000000000000)};
-
-static const double exact_ten_to[23] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                        1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                                        1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+/* All of them are exact. */
+static const double ten_to[23] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                  1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
 /* w·10^e for w > 0 and 0 ≤ e ≤ 19. */
 static double scale_up(uint64_t w, int e) {
-    const u128 product = (u128)w * ten_to[e];
+    const u128 product = (u128)w * (uint64_t)ten_to[e];
     const uint64_t high = (uint64_t)(product >> 64);
     if (high == 0) return (double)(uint64_t)product;
     const int shift = __builtin_clzll(high);
@@ -58,9 +37,10 @@ static double scale_up(uint64_t w, int e) {
  * dividend by 63 bits more. The quotient then has 63 or 64 bits, ten more than a double keeps, and
  * the remainder gives the sticky bit. */
 static double scale_down(uint64_t w, int e) {
-    const int w_shift = __builtin_clzll(w), d_shift = __builtin_clzll(ten_to[e]);
+    const uint64_t power = (uint64_t)ten_to[e];
+    const int w_shift = __builtin_clzll(w), d_shift = __builtin_clzll(power);
     const u128 n = (u128)(w << w_shift) << 63;
-    const uint64_t d = ten_to[e] << d_shift;
+    const uint64_t d = power << d_shift;
     const uint64_t quotient = (uint64_t)(n / d), sticky = n != (u128)quotient * d;
     return ldexp((double)(quotient | sticky), d_shift - w_shift - 63);
 }
@@ -129,7 +109,7 @@ static ptrdiff_t leading_zeros(const char *at, const char *end) {
 
 static int fast(uint64_t w, int e, double *out) {
     if (w < UINT64_C(1) << 53 && e >= -22 && e <= 22)
-        *out = e < 0 ? (double)w / exact_ten_to[-e] : (double)w * exact_ten_to[e];
+        *out = e < 0 ? (double)w / ten_to[-e] : (double)w * ten_to[e];
     else if (w > 0 && e >= -19 && e <= 19)
         *out = e < 0 ? scale_down(w, -e) : scale_up(w, e);
     else

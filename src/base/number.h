@@ -3,6 +3,7 @@
 #ifndef DPA_BASE_NUMBER_H
 #define DPA_BASE_NUMBER_H
 
+#include <locale.h>
 #include <stdint.h>
 
 #include "dpaudit/export.h"
@@ -26,5 +27,22 @@ double dpa__half_to_double(uint16_t half);
  */
 enum { DPA__EXCERPT_SIZE = 40 };
 DPA_API const char *dpa__excerpt(char out[DPA__EXCERPT_SIZE], const char *at, const char *end);
+
+/* Between the two calls the thread's numbers have a decimal point, whatever locale the program has
+ * set. Nothing is allocated (glibc). */
+typedef struct dpa__plain {
+    locale_t own, before;
+} dpa__plain;
+
+static inline dpa__plain dpa__plain_begin(void) {
+    dpa__plain plain = {.own = newlocale(LC_ALL_MASK, "C", (locale_t)0)};
+    plain.before = uselocale(plain.own);
+    return plain;
+}
+
+static inline void dpa__plain_end(dpa__plain plain) {
+    (void)uselocale(plain.before);
+    freelocale(plain.own);
+}
 
 #endif

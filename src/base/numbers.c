@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "base/utf8.h"
+#include "base/text.h"
 
 enum { LONGEST_LINE = 4096 };
 
@@ -19,18 +19,6 @@ typedef struct numbers {
     uint64_t line;  /* of the line being parsed, from 1 */
     uint64_t blank; /* the first empty line of those just passed; 0: none */
 } numbers;
-
-static dpa_status push(numbers *n, double value, dpa_error *err) {
-    if (n->count == n->capacity) {
-        const size_t capacity = n->capacity > 0 ? 2 * n->capacity : 512;
-        double *grown = dpa__realloc(n->values, capacity, sizeof *grown, err);
-        if (grown == NULL) return DPA_NO_MEMORY;
-        n->values = grown;
-        n->capacity = capacity;
-    }
-    n->values[n->count++] = value;
-    return DPA_OK;
-}
 
 static const char *skip_blanks(const char *p, const char *end) {
     while (p < end && (*p == ' ' || *p == '\t')) ++p;
@@ -70,7 +58,10 @@ static dpa_status parse_line(numbers *n, const char **at, const char *end, dpa_e
         if (result != DPA__NUMBER_OK) return fail_number(n, start, p, end, result, err);
         p = skip_blanks(p, end);
         if (!at_line_end(p, end)) return fail_number(n, start, p, end, result, err);
-        DPA_TRY(push(n, value, err));
+        double *grown = dpa__grown(n->values, n->count, &n->capacity, sizeof *grown, err);
+        if (grown == NULL) return DPA_NO_MEMORY;
+        n->values = grown;
+        n->values[n->count++] = value;
     }
     if (p < end && *p == '\r') ++p;
     *at = p < end ? p + 1 : p;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -175,18 +177,16 @@ dpa_status dpa__command_judge(const dpa__command *c, int status, int out_of_memo
     return dpa__fail(err, DPA_TRAINER, "the command ended with exit code %d", code);
 }
 
-/* Waits until the process ends, or kills it when its time is over. */
-static int await(pid_t child, double limit, int *status) {
-    const struct timespec nap = {0, 5000000};
-    double left = limit;
-    for (;;) {
-        const pid_t found = waitpid(child, status, limit > 0.0 ? WNOHANG : 0);
-        if (found == child) return 0;
+int dpa__await_end(pid_t process, double limit, int *status) {
+    const struct timespec nap = {0, 2000000};
+    const double until = dpa__clock() + limit;
+    for (int killed = 0;;) {
+        const pid_t found = waitpid(process, status, isfinite(limit) ? WNOHANG : 0);
+        if (found == process) return killed;
         if (found < 0 && errno != EINTR) return -1;
-        if (found != 0) continue;
-        (void)nanosleep(&nap, NULL);
-        left -= 5e-3;
-        if (left <= 0.0) (void)kill(child, SIGKILL);
+        killed = dpa__clock() >= until;
+        if (killed) (void)kill(process, SIGKILL);
+        if (found == 0) (void)nanosleep(&nap, NULL);
     }
 }
 
@@ -208,7 +208,7 @@ dpa_status dpa__command_run(const dpa__command *command, dpa_error *err) {
     pid_t child;
     DPA_TRY(dpa__command_spawn(command, -1, -1, &child, err));
     int status = 0;
-    if (await(child, command->limit, &status) != 0)
+    if (dpa__await_end(child, command->limit > 0.0 ? command->limit : HUGE_VAL, &status) < 0)
         return dpa__fail(err, DPA_IO, "lost sight of '%.200s': %s", command->words[0],
                          strerror(errno));
     return dpa__command_judge(command, status, dpa__oom_kills() != kills, err);

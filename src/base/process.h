@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/confine.h"
+#include "base/text.h"
 #include "dpaudit/status.h"
 
 /* The words of a command line: separated by blanks, kept together by '…' and "…"; \ quotes the next
@@ -23,6 +23,21 @@ DPA_API void dpa__words_free(dpa__words *words);
 /* Our environment with the variables of `more` (NAME=value, ended by NULL; may be NULL) added or
  * replaced. The list is one block for the caller to free; the texts are borrowed. */
 DPA_API char **dpa__environment_with(const char *const *more, dpa_error *err);
+
+/* What a program may not do, besides what its user may not. */
+typedef struct dpa__confine {
+    uint64_t memory; /* bytes of address space of a process; 0: as much as there is */
+    uint64_t file;   /* bytes of a file that it writes; 0: any */
+    int no_network;  /* it sees no network but a loopback of its own */
+} dpa__confine;
+
+DPA_API int dpa__confine_is_set(const dpa__confine *confine);
+/* For a forked child before it becomes the program: it and its children stay confined. 0, or −1
+ * with errno. */
+int dpa__confine_self(const dpa__confine *confine);
+/* Whether this machine can do it, tried in a process that ends at once. DPA_IO with a sentence
+ * where it cannot. */
+DPA_API dpa_status dpa__confine_try(const dpa__confine *confine, dpa_error *err);
 
 typedef struct dpa__command {
     char *const *words;             /* ended by NULL; the first is searched in PATH */
@@ -44,6 +59,9 @@ DPA_API dpa_status dpa__command_run(const dpa__command *command, dpa_error *err)
 /* Starts the command with these descriptors as standard input and output, and does not wait. */
 dpa_status dpa__command_spawn(const dpa__command *command, int in, int out, pid_t *child,
                               dpa_error *err);
+/* Waits up to `limit` seconds (INFINITY: no limit) for a process to end, then kills it. 1: it was
+ * killed, 0: it was not, and *status is what waitpid says; −1: an error with errno. */
+int dpa__await_end(pid_t process, double limit, int *status);
 /* Turns the status of waitpid into the result that dpa__command_run describes. */
 dpa_status dpa__command_judge(const dpa__command *command, int status, int out_of_memory,
                               dpa_error *err);
@@ -63,5 +81,29 @@ DPA_API void dpa__marked_kill(const char *variable, const char *second);
 
 /* Raises the limit of open files so that `count` more can be open, or fails. */
 DPA_API dpa_status dpa__need_descriptors(int count, dpa_error *err);
+
+/* A program that stays and answers line by line. */
+typedef struct dpa__child {
+    pid_t process; /* 0: not running */
+    int in, out;   /* our ends of its standard input and output */
+    uint64_t oom_kills;
+    dpa__text inbox;
+    size_t taken; /* bytes at the front of the inbox that were returned as a line */
+    char name[64];
+} dpa__child;
+
+/* The child inherits our standard error. It is killed when the calling thread dies. */
+DPA_API dpa_status dpa__child_start(dpa__child *child, const dpa__command *command, dpa_error *err);
+/* Sends one line (without its line end) within `limit` seconds (INFINITY: no limit). */
+DPA_API dpa_status dpa__child_send(dpa__child *child, const char *line, size_t length, double limit,
+                                   dpa_error *err);
+/* Waits up to `limit` seconds for the next line, returned without its end and valid until the next
+ * call. DPA_TRAINER: the child ended, closed its output, sent too long a line, or was silent for
+ * too long; it has been ended then. DPA_IO: something outside killed it. */
+DPA_API dpa_status dpa__child_hear(dpa__child *child, double limit, char **line, size_t *length,
+                                   dpa_error *err);
+/* Closes the child's input, gives it `grace` seconds to end, then kills it. Safe if there is no
+ * child. */
+DPA_API void dpa__child_end(dpa__child *child, double grace);
 
 #endif

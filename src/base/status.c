@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "base/utf8.h"
 
 static const struct {
     const char *text;

@@ -353,7 +353,7 @@ dpa_status dpa__stream_read(dpa__stream *s, size_t count, void **out, dpa_error 
 }
 
 dpa_status dpa__stream_read_all(dpa__stream *s, char **out, size_t *count, dpa_error *err) {
-    return dpa__stream_read_most(s, PTRDIFF_MAX - 2, out, count, err);
+    return dpa__stream_read_most(s, DPA__ANY_SIZE, out, count, err);
 }
 
 dpa_status dpa__stream_read_most(dpa__stream *s, size_t most, char **out, size_t *count,
@@ -397,4 +397,34 @@ dpa_status dpa__stream_seekable(dpa__stream *s, FILE **out, dpa_error *err) {
     const dpa_status status = dpa__fail_file(err, DPA_IO, s->name, "%s", strerror(errno));
     if (copy >= 0) (void)close(copy);
     return status;
+}
+
+/* ---- whole files ---- */
+
+dpa_status dpa__file_read(const char *path, size_t most, char **out, size_t *count,
+                          dpa_error *err) {
+    dpa__stream *stream = NULL;
+    DPA_TRY(dpa__stream_open(path, &stream, err));
+    const dpa_status status = dpa__stream_read_most(stream, most, out, count, err);
+    dpa__stream_close(stream);
+    return status;
+}
+
+/* Compressed bytes are hashed as stored, so a file that was just read is not decompressed again. */
+dpa_status dpa__file_sha256(const char *path, char sha256[DPA_SHA256_SIZE], dpa_error *err) {
+    unsigned char block[1 << 16];
+    ssize_t count;
+    dpa__sha256 sha;
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return dpa__fail_file(err, DPA_BAD_INPUT, path, "%s", strerror(errno));
+    dpa__sha256_init(&sha);
+    do {
+        count = read(file, block, sizeof block);
+        if (count > 0) dpa__sha256_add(&sha, block, (size_t)count);
+    } while (count > 0 || (count < 0 && errno == EINTR));
+    const int failed = count < 0 ? errno : 0;
+    (void)close(file);
+    if (failed != 0) return dpa__fail_file(err, DPA_IO, path, "%s", strerror(failed));
+    dpa__sha256_hex(&sha, sha256);
+    return DPA_OK;
 }

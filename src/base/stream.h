@@ -48,6 +48,7 @@ void dpa__stream_skip(dpa__stream *stream, size_t count);
 dpa_status dpa__stream_read(dpa__stream *stream, size_t count, void **out, dpa_error *err);
 /* Reads all remaining bytes and adds a NUL. The second refuses more than `most` bytes and keeps
  * none of them. */
+#define DPA__ANY_SIZE ((size_t)PTRDIFF_MAX - 2)
 DPA_API dpa_status dpa__stream_read_all(dpa__stream *stream, char **out, size_t *count,
                                         dpa_error *err);
 dpa_status dpa__stream_read_most(dpa__stream *stream, size_t most, char **out, size_t *count,
@@ -62,10 +63,10 @@ dpa_status dpa__stream_finish(dpa__stream *stream, const char *what, char sha256
 int dpa__may_expand(uint64_t stored, uint64_t unpacked);
 dpa_status dpa__fail_expansion(const char *name, dpa_error *err);
 
-/* All bytes of a file ("-": standard input) with a NUL after them, for the caller to free. */
-DPA_API dpa_status dpa__file_read_all(const char *path, char **out, size_t *count, dpa_error *err);
-DPA_API dpa_status dpa__file_read_most(const char *path, size_t most, char **out, size_t *count,
-                                       dpa_error *err);
+/* The bytes of a file ("-": standard input), at most DPA__ANY_SIZE or fewer, with a NUL after them,
+ * for the caller to free. */
+DPA_API dpa_status dpa__file_read(const char *path, size_t most, char **out, size_t *count,
+                                  dpa_error *err);
 /* The hash of a file's stored bytes, without keeping them. */
 DPA_API dpa_status dpa__file_sha256(const char *path, char sha256[DPA_SHA256_SIZE], dpa_error *err);
 

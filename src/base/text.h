@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A growing text. After a failed allocation it stays valid and remembers the failure, so callers
+/* Text: growing, printed, UTF-8.
+ *
+ * A dpa__text grows. After a failed allocation it stays valid and remembers the failure, so callers
  * append freely and check once at the end. */
 #ifndef DPA_BASE_TEXT_H
 #define DPA_BASE_TEXT_H
@@ -26,5 +28,15 @@ DPA_API void dpa__text_free(dpa__text *text);
  * the output. */
 DPA_API int dpa__print(char *out, size_t size, const char *format, ...) DPA_PRINTF(3, 4);
 int dpa__vprint(char *out, size_t size, const char *format, va_list args) DPA_PRINTF(3, 0);
+
+/* How many bytes at the start of `text` are UTF-8 without NUL bytes; `count` if all are. */
+size_t dpa__utf8_span(const char *text, size_t count);
+/* Fails at the first byte that is not text, with its line and column. */
+dpa_status dpa__utf8_check(const char *name, const char *text, size_t count, dpa_error *err);
+/* Makes text safe for a terminal, which would obey control characters: they become '?', line ends
+ * and tabs become blanks. Characters in `kept` stay. */
+void dpa__utf8_tame(char *text, const char *kept);
+/* 3 if the text starts with a byte-order mark, else 0. */
+size_t dpa__utf8_mark(const char *text, size_t count);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/folder.h"
 #include "base/memory.h"
 
 enum { BUFFER_SIZE = 1 << 16, NAME_TRIES = 100 };
@@ -170,4 +170,23 @@ dpa_status dpa__file_write(const char *path, const void *bytes, size_t count, dp
     if (status == DPA_OK) return dpa__writer_commit(w, err);
     dpa__writer_abandon(w);
     return status;
+}
+
+int dpa__folder_of(const char *path, char *out, size_t size) {
+    const char *slash = strrchr(path, '/');
+    const size_t length = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
+    if (length >= size) return 0;
+    (void)snprintf(out, size, "%.*s", length > 0 ? (int)length : 1, length > 0 ? path : ".");
+    return 1;
+}
+
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place) {
+    (void)info, (void)kind, (void)place;
+    (void)remove(path);
+    return 0;
+}
+
+void dpa__folder_remove(const char *folder) {
+    enum { DESCRIPTORS = 8 };
+    (void)nftw(folder, remove_one, DESCRIPTORS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }

@@ -20,4 +20,11 @@ DPA_API dpa_status dpa__writer_commit(dpa__writer *writer, dpa_error *err);
 /* Removes what was written; NULL-safe. */
 DPA_API void dpa__writer_abandon(dpa__writer *writer);
 
+/* The folder part of a path, "." for a bare name; 0 if it does not fit. */
+DPA_API int dpa__folder_of(const char *path, char *out, size_t size);
+
+/* Removes a folder with its contents, as far as possible. Links are removed, not followed; mounted
+ * file systems are left alone. */
+DPA_API void dpa__folder_remove(const char *folder);
+
 #endif

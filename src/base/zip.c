@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "base/folder.h"
+#include "base/write.h"
 
 const dpa__zip_library *dpa__zip;
 

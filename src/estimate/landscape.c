@@ -121,8 +121,8 @@ static int has_group(const source *s) {
 }
 
 static uint64_t key_of(const source *s, size_t row) {
-    const uint64_t group = has_group(s) ? dpa__table_codes(s->table, s->group)[row] : 0;
-    return (uint64_t)dpa__table_codes(s->table, s->strategy)[row] << 32 | group;
+    const uint64_t group = has_group(s) ? s->table->column[s->group].codes[row] : 0;
+    return (uint64_t)s->table->column[s->strategy].codes[row] << 32 | group;
 }
 
 static dpa_status find_numbers(const source *s, const char *name, const double **out,
@@ -132,12 +132,11 @@ static dpa_status find_numbers(const source *s, const char *name, const double *
         return dpa__fail_file(err, DPA_BAD_INPUT, s->path,
                               "no column '%s'; strategy,utility,epsilon and maybe group are right",
                               name);
-    *out = dpa__table_numbers(s->table, (size_t)at);
+    *out = s->table->column[at].numbers;
     if (*out == NULL)
-        return dpa__fail_line(err, DPA_BAD_INPUT, s->path,
-                              dpa__table_text_line(s->table, (size_t)at), 0,
+        return dpa__fail_line(err, DPA_BAD_INPUT, s->path, s->table->column[at].text_line, 0,
                               "%s is not a number in this line", name);
-    for (size_t i = 0; i < dpa__table_rows(s->table); ++i)
+    for (size_t i = 0; i < s->table->rows; ++i)
         if (!isfinite((*out)[i]))
             return dpa__fail_file(err, DPA_BAD_INPUT, s->path,
                                   "%s in row %zu is %g; a finite number is right", name, i + 1,
@@ -156,12 +155,12 @@ static dpa_status find_columns(source *s, dpa_error *err) {
     s->group = group < 0 ? (size_t)-1 : (size_t)group;
     DPA_TRY(find_numbers(s, "utility", &s->utility, err));
     DPA_TRY(find_numbers(s, "epsilon", &s->epsilon, err));
-    for (size_t i = 0; i < dpa__table_rows(s->table); ++i)
+    for (size_t i = 0; i < s->table->rows; ++i)
         if (s->epsilon[i] < 0)
             return dpa__fail_file(err, DPA_BAD_INPUT, s->path,
                                   "epsilon in row %zu is %g; 0 or more is right", i + 1,
                                   s->epsilon[i]);
-    if (dpa__table_rows(s->table) == 0)
+    if (s->table->rows == 0)
         return dpa__fail_file(err, DPA_BAD_INPUT, s->path, "no row below the header");
     return DPA_OK;
 }
@@ -182,14 +181,10 @@ static void average(const source *s, const keyed *order, dpa_landscape *out) {
     for (size_t i = 0; i < out->rows; ++i) {
         const size_t row = order[i].row;
         if (i == 0 || order[i].key != order[i - 1].key) {
-            const char *group = has_group(s)
-                                    ? dpa__table_level(s->table, s->group,
-                                                       dpa__table_codes(s->table, s->group)[row])
-                                    : "";
+            const dpa_column *column = s->table->column;
             out->points[out->count++] = (dpa_landscape_point){
-                .strategy = dpa__table_level(s->table, s->strategy,
-                                             dpa__table_codes(s->table, s->strategy)[row]),
-                .group = group};
+                .strategy = dpa__column_text(&column[s->strategy], row),
+                .group = has_group(s) ? dpa__column_text(&column[s->group], row) : ""};
         }
         dpa_landscape_point *p = &out->points[out->count - 1];
         spread_add(&p->utility, s->utility[row], p->runs);
@@ -277,7 +272,7 @@ static dpa_status mark_frontier(dpa_landscape *out, dpa_error *err) {
 
 static dpa_status fill(source *s, dpa_landscape *out, dpa_error *err) {
     DPA_TRY(find_columns(s, err));
-    out->rows = dpa__table_rows(s->table);
+    out->rows = s->table->rows;
     out->points = DPA_NEW_ARRAY(dpa_landscape_point, out->rows, err);
     out->frontier = DPA_NEW_ARRAY(size_t, out->rows, err);
     keyed *order = DPA_NEW_ARRAY(keyed, out->rows, err);
@@ -292,7 +287,7 @@ static dpa_status fill(source *s, dpa_landscape *out, dpa_error *err) {
     set_errors(out, 0);
     set_errors(out, 1);
     DPA_TRY(set_shares(out, err));
-    memcpy(out->sha256, dpa__table_sha256(s->table), sizeof out->sha256);
+    memcpy(out->sha256, s->table->sha256, sizeof out->sha256);
     return mark_frontier(out, err);
 }
 

@@ -53,16 +53,6 @@ static void fill_key(const dpa__plan *plan, const dpa__power *like, uint64_t n, 
     out->truth = plan->truth.t;
 }
 
-static dpa_status make_room(dpa__known *known, dpa_error *err) {
-    if (known->count < known->room) return DPA_OK;
-    const size_t room = known->room > 0 ? 2 * known->room : 16;
-    void *grown = dpa__realloc(known->items, room, sizeof *known->items, err);
-    if (grown == NULL) return DPA_NO_MEMORY;
-    known->items = grown;
-    known->room = room;
-    return DPA_OK;
-}
-
 dpa_status dpa__power_like(dpa__plan *plan, const dpa__power *like, uint64_t n, dpa__care care,
                            dpa_plan_answer *out, dpa_error *err) {
     dpa__known *known = plan->asked->known;
@@ -77,7 +67,9 @@ dpa_status dpa__power_like(dpa__plan *plan, const dpa__power *like, uint64_t n, 
             out->size = size;
             return DPA_OK;
         }
-    DPA_TRY(make_room(known, err));
+    void *grown = dpa__grown(known->items, known->count, &known->room, sizeof *known->items, err);
+    if (grown == NULL) return DPA_NO_MEMORY;
+    known->items = grown;
     DPA_TRY(like->at(plan, n, care, out, err));
     known->items[known->count].key = wanted;
     known->items[known->count++].answer = *out;

@@ -22,8 +22,8 @@ dpa_status dpa__columns_read(dpa__columns *c, const char *const *text, dpa_error
 ptrdiff_t dpa__columns_find(const dpa__columns *c, const char *name) {
     const ptrdiff_t exact = dpa__table_find(c->table, name);
     if (exact >= 0) return exact;
-    for (size_t i = 0; i < dpa__table_columns(c->table); ++i)
-        if (strcasecmp(dpa__table_name(c->table, i), name) == 0) return (ptrdiff_t)i;
+    for (size_t i = 0; i < c->table->columns; ++i)
+        if (strcasecmp(c->table->column[i].name, name) == 0) return (ptrdiff_t)i;
     return -1;
 }
 
@@ -34,8 +34,8 @@ static dpa_status need(const dpa__columns *c, const char *name, size_t *out, dpa
         return DPA_OK;
     }
     dpa__text names = {0};
-    for (size_t i = 0; i < dpa__table_columns(c->table) && names.length < 200; ++i)
-        dpa__text_printf(&names, "%s%.60s", i > 0 ? ", " : "", dpa__table_name(c->table, i));
+    for (size_t i = 0; i < c->table->columns && names.length < 200; ++i)
+        dpa__text_printf(&names, "%s%.60s", i > 0 ? ", " : "", c->table->column[i].name);
     const dpa_status status = dpa__fail_line(err, DPA_BAD_INPUT, c->path, 1, 0,
                                              "no column '%s' among %s; the header %s is right",
                                              name, names.failed ? "them" : names.data, c->header);
@@ -50,10 +50,10 @@ static int is_number(const char *text, double *value) {
 
 /* The first text that keeps a column from being numeric. */
 static const char *first_text(const dpa__columns *c, size_t column) {
-    const uint32_t *codes = dpa__table_codes(c->table, column);
-    for (size_t i = 0; i < dpa__table_rows(c->table); ++i) {
+    const uint32_t *codes = c->table->column[column].codes;
+    for (size_t i = 0; i < c->table->rows; ++i) {
         double value;
-        const char *text = dpa__table_level(c->table, column, codes[i]);
+        const char *text = dpa__levels_text(&c->table->column[column].levels, codes[i]);
         if (!is_number(text, &value)) return text;
     }
     return "text";
@@ -63,12 +63,12 @@ dpa_status dpa__columns_numbers(const dpa__columns *c, const char *name, const d
                                 dpa_error *err) {
     size_t column = 0;
     DPA_TRY(need(c, name, &column, err));
-    *out = dpa__table_numbers(c->table, column);
+    *out = c->table->column[column].numbers;
     if (*out != NULL) return DPA_OK;
     const char *text = first_text(c, column);
     char excerpt[DPA__EXCERPT_SIZE];
     return dpa__fail_line(
-        err, DPA_BAD_INPUT, c->path, dpa__table_text_line(c->table, column), 0,
+        err, DPA_BAD_INPUT, c->path, c->table->column[column].text_line, 0,
         "column '%s': found %s%s%s; a number is right%s%s", name, text[0] != '\0' ? "'" : "nothing",
         dpa__excerpt(excerpt, text, text + strlen(text)), text[0] != '\0' ? "'" : "",
         c->missing != NULL ? "; " : "", c->missing != NULL ? c->missing : "");
@@ -100,14 +100,15 @@ dpa_status dpa__columns_answers(const dpa__columns *c, const char *name, uint8_t
                                 dpa_error *err) {
     size_t column = 0;
     DPA_TRY(need(c, name, &column, err));
-    const size_t rows = dpa__table_rows(c->table);
-    const double *numbers = dpa__table_numbers(c->table, column);
-    const uint32_t *codes = dpa__table_codes(c->table, column);
+    const size_t rows = c->table->rows;
+    const double *numbers = c->table->column[column].numbers;
+    const uint32_t *codes = c->table->column[column].codes;
     dpa_status status = DPA_OK;
     *out = DPA_NEW_ARRAY(uint8_t, rows, err);
     if (*out == NULL) return DPA_NO_MEMORY;
     for (size_t i = 0; i < rows && status == DPA_OK; ++i) {
-        const char *text = numbers == NULL ? dpa__table_level(c->table, column, codes[i]) : NULL;
+        const char *text =
+            numbers == NULL ? dpa__levels_text(&c->table->column[column].levels, codes[i]) : NULL;
         const int answer = text == NULL ? answer_of_number(numbers[i]) : answer_of_text(text);
         (*out)[i] = answer > 0;
         if (answer >= 0) continue;

@@ -127,7 +127,7 @@ static dpa_status add_rows(dpa_evidence *e, const char *name, const double *scor
 
 static dpa_status take_table(const dpa__columns *c, dpa_evidence *out, dpa_error *err) {
     const int is_membership = dpa__columns_find(c, "correct") < 0;
-    const size_t rows = dpa__table_rows(c->table);
+    const size_t rows = c->table->rows;
     const double *score;
     uint8_t *bits;
     DPA_TRY(dpa__columns_numbers(c, "score", &score, err));
@@ -146,7 +146,7 @@ static dpa_status read_csv(const char *path, dpa_evidence *out, dpa_error *err) 
     dpa__columns c = {.path = path, .header = "score,member or score,correct"};
     DPA_TRY(dpa__columns_read(&c, NULL, err));
     const dpa_status status = take_table(&c, out, err);
-    note_file(out, 0, path, dpa__table_sha256(c.table));
+    note_file(out, 0, path, c.table->sha256);
     dpa__table_free(c.table);
     return status;
 }

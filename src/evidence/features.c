@@ -6,7 +6,6 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/table.h"
 #include "evidence/signals.h"
 
 void dpa__features_free(dpa_features *features) {
@@ -28,18 +27,18 @@ static dpa_status from_array(const char *path, dpa_array *array, dpa_features *o
 
 static dpa_status from_table(const char *path, const dpa_table *table, dpa_features *out,
                              dpa_error *err) {
-    const size_t rows = dpa__table_rows(table), columns = dpa__table_columns(table);
+    const size_t rows = table->rows, columns = table->columns;
     for (size_t c = 0; c < columns; ++c)
-        if (dpa__table_kind(table, c) != DPA_COLUMN_NUMBER)
-            return dpa__fail_line(err, DPA_BAD_INPUT, path, dpa__table_text_line(table, c), 0,
+        if (table->column[c].kind != DPA_COLUMN_NUMBER)
+            return dpa__fail_line(err, DPA_BAD_INPUT, path, table->column[c].text_line, 0,
                                   "column %s holds text; a feature is a number: give each word a "
                                   "column of 0 and 1",
-                                  dpa__table_name(table, c));
+                                  table->column[c].name);
     if (rows == 0) return dpa__fail_file(err, DPA_BAD_INPUT, path, "features of no points");
     double *value = dpa__malloc(rows, columns * sizeof(double), err);
     if (value == NULL) return DPA_NO_MEMORY;
     for (size_t c = 0; c < columns; ++c) {
-        const double *number = dpa__table_numbers(table, c);
+        const double *number = table->column[c].numbers;
         for (size_t r = 0; r < rows; ++r) value[r * columns + c] = number[r];
     }
     *out = (dpa_features){rows, columns, value};

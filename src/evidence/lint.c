@@ -11,13 +11,9 @@
 
 dpa_status dpa__lints_add(dpa_lints *lints, dpa_error *err, const char *code, const char *format,
                           ...) {
-    if (lints->count == lints->capacity) {
-        const size_t capacity = lints->capacity > 0 ? 2 * lints->capacity : 8;
-        dpa_lint *grown = dpa__realloc(lints->items, capacity, sizeof *grown, err);
-        if (grown == NULL) return DPA_NO_MEMORY;
-        lints->items = grown;
-        lints->capacity = capacity;
-    }
+    dpa_lint *grown = dpa__grown(lints->items, lints->count, &lints->capacity, sizeof *grown, err);
+    if (grown == NULL) return DPA_NO_MEMORY;
+    lints->items = grown;
     dpa_lint *lint = &lints->items[lints->count++];
     (void)snprintf(lint->code, sizeof lint->code, "%s", code);
     va_list args;

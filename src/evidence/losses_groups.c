@@ -38,17 +38,16 @@ static dpa_status cut_all(const rows *r, const char *column, dpa_loss_groups *ou
     if (at < 0)
         return dpa__fail_line(err, DPA_BAD_INPUT, r->of.path, 1, 0, "no column '%s' to group by",
                               column);
-    const size_t levels = dpa__table_levels(table, (size_t)at);
+    const size_t levels = table->column[at].levels.count;
     out->items = dpa__calloc(levels, sizeof *out->items, err);
     out->names = dpa__calloc(levels, sizeof *out->names, err);
     double *value = DPA_NEW_ARRAY(double, r->count, err);
     dpa_status status = DPA_OK;
     if (out->items == NULL || out->names == NULL || value == NULL) status = DPA_NO_MEMORY;
     for (; status == DPA_OK && out->count < levels; ++out->count) {
-        status = cut(r, dpa__table_codes(table, (size_t)at), out->count, value,
-                     &out->items[out->count], err);
+        status = cut(r, table->column[at].codes, out->count, value, &out->items[out->count], err);
         (void)snprintf(out->names[out->count], sizeof out->names[0], "%s",
-                       dpa__table_level(table, (size_t)at, out->count));
+                       dpa__levels_text(&table->column[at].levels, out->count));
     }
     free(value);
     return status;
@@ -60,7 +59,7 @@ dpa_status dpa__loss_groups_read(const char *path, const char *column, dpa_loss_
     rows r = {.of = {.path = path, .header = "loss,member"}};
     *out = (dpa_loss_groups){0};
     DPA_TRY(dpa__columns_read(&r.of, text, err));
-    r.count = dpa__table_rows(r.of.table);
+    r.count = r.of.table->rows;
     dpa_status status = dpa__columns_numbers(&r.of, "loss", &r.loss, err);
     if (status == DPA_OK) status = dpa__columns_answers(&r.of, "member", &r.member, err);
     if (status == DPA_OK) status = cut_all(&r, column, out, err);

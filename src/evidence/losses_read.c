@@ -119,7 +119,7 @@ static dpa_status split_members(const char *path, const double *value, const uin
 
 static dpa_status split(const dpa__columns *c, const double *value, const uint8_t *member,
                         dpa_losses *out, dpa_error *err) {
-    const size_t rows = dpa__table_rows(c->table);
+    const size_t rows = c->table->rows;
     size_t members = 0;
     double *loss = DPA_NEW_ARRAY(double, rows, err);
     if (loss == NULL) return DPA_NO_MEMORY;
@@ -129,8 +129,8 @@ static dpa_status split(const dpa__columns *c, const double *value, const uint8_
             dpa__losses_new(loss, members, loss + members, rows - members, out, err), c->path, err);
     free(loss);
     if (status != DPA_OK) return status;
-    memcpy(out->train_sha256, dpa__table_sha256(c->table), sizeof out->train_sha256);
-    memcpy(out->heldout_sha256, dpa__table_sha256(c->table), sizeof out->heldout_sha256);
+    memcpy(out->train_sha256, c->table->sha256, sizeof out->train_sha256);
+    memcpy(out->heldout_sha256, c->table->sha256, sizeof out->heldout_sha256);
     return DPA_OK;
 }
 

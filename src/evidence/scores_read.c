@@ -116,7 +116,7 @@ static dpa_status columns_open(const char *path, const char *const *text, column
     if (status != DPA_OK)
         columns_free(out);
     else
-        out->rows = dpa__table_rows(out->of.table);
+        out->rows = out->of.table->rows;
     return status;
 }
 
@@ -144,7 +144,7 @@ static dpa_status read_table(const char *path, dpa_scores *out, dpa_error *err) 
     DPA_TRY(columns_open(path, NULL, &c, err));
     const dpa_status status = cut(&c, NULL, 0, out, err);
     if (status == DPA_OK)
-        (void)snprintf(out->sha256[0], sizeof out->sha256[0], "%s", dpa__table_sha256(c.of.table));
+        (void)snprintf(out->sha256[0], sizeof out->sha256[0], "%s", c.of.table->sha256);
     columns_free(&c);
     return status;
 }
@@ -166,15 +166,14 @@ static dpa_status cut_groups(const columns *c, const char *column, dpa_score_gro
     if (at < 0)
         return dpa__fail_line(err, DPA_BAD_INPUT, c->of.path, 1, 0, "no column '%s' to group by",
                               column);
-    const size_t levels = dpa__table_levels(table, (size_t)at);
+    const size_t levels = table->column[at].levels.count;
     out->items = dpa__calloc(levels, sizeof *out->items, err);
     out->names = dpa__calloc(levels, sizeof *out->names, err);
     if (out->items == NULL || out->names == NULL) return DPA_NO_MEMORY;
     for (; out->count < levels; ++out->count) {
-        DPA_TRY(
-            cut(c, dpa__table_codes(table, (size_t)at), out->count, &out->items[out->count], err));
+        DPA_TRY(cut(c, table->column[at].codes, out->count, &out->items[out->count], err));
         (void)snprintf(out->names[out->count], sizeof out->names[0], "%s",
-                       dpa__table_level(table, (size_t)at, out->count));
+                       dpa__levels_text(&table->column[at].levels, out->count));
     }
     return DPA_OK;
 }

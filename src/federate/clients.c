@@ -158,14 +158,14 @@ static dpa_status from_table(const char *path, const char *column, size_t rows, 
     dpa_table *table;
     DPA_TRY(dpa__table_read(path, NULL, &table, err));
     const ptrdiff_t at = dpa__table_find(table, column);
-    dpa_status status = check_rows(path, dpa__table_rows(table), rows, err);
+    dpa_status status = check_rows(path, table->rows, rows, err);
     if (status == DPA_OK && at < 0)
         status = dpa__fail_file(err, DPA_BAD_INPUT, path, "no column '%s'", column);
     double *owner = status == DPA_OK ? DPA_NEW_ARRAY(double, rows, err) : NULL;
     if (status == DPA_OK && owner == NULL) status = DPA_NO_MEMORY;
     if (status == DPA_OK) {
-        const double *number = dpa__table_numbers(table, (size_t)at);
-        const uint32_t *code = dpa__table_codes(table, (size_t)at);
+        const double *number = table->column[at].numbers;
+        const uint32_t *code = table->column[at].codes;
         for (size_t i = 0; i < rows; ++i) owner[i] = number != NULL ? number[i] : (double)code[i];
         status = dpa_clients_new(owner, rows, out, err);
     }

@@ -13,9 +13,9 @@
 
 #include "base/data.h"
 #include "base/error.h"
-#include "base/folder.h"
 #include "base/memory.h"
 #include "base/rng.h"
+#include "base/write.h"
 #include "game/command.h"
 
 /* ---- Folders ----
@@ -280,8 +280,7 @@ static dpa_status read_values(const dpa_game *game, const trial_files *f, dpa_va
         return dpa__fail(err, DPA_BAD_INPUT,
                          "the command ended well but wrote no {out}: expected %" PRIu64 " values",
                          want);
-    dpa_status status = dpa__array_read(path, NULL, &array, err);
-    if (status == DPA_OK) status = dpa__array_to_double(&array, err);
+    dpa_status status = dpa__doubles_read(path, NULL, &array, err);
     if (status == DPA_OK && array.count != want)
         status =
             dpa__fail(err, DPA_BAD_INPUT,

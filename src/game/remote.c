@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/child.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"

@@ -132,13 +132,8 @@ static dpa_status take_file(const json_t *value, const char *key, const char *fo
                          key);
     if (!file_path(folder, name, path))
         return dpa__fail(err, DPA_BAD_INPUT, "\"%s\": the name of the file is too long", key);
-    dpa_array array = {0};
-    dpa_status status = dpa__array_read(path, NULL, &array, err);
-    if (status == DPA_OK) status = dpa__array_to_double(&array, err);
-    if (status != DPA_OK) {
-        dpa__array_free(&array);
-        return status;
-    }
+    dpa_array array;
+    DPA_TRY(dpa__doubles_read(path, NULL, &array, err));
     *items = array.data;
     *count = array.count;
     return DPA_OK;

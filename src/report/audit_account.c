@@ -415,7 +415,7 @@ static dpa_status columns_of(const dpa_table *table, const char *path, const dou
     static const char *const names[2] = {"order", "rdp"};
     for (int k = 0; k < 2; ++k) {
         const ptrdiff_t at = dpa__table_find(table, names[k]);
-        out[k] = at < 0 ? NULL : dpa__table_numbers(table, (size_t)at);
+        out[k] = at < 0 ? NULL : table->column[at].numbers;
         if (out[k] == NULL)
             return dpa__fail_file(err, DPA_BAD_INPUT, path,
                                   "no column '%s' of numbers; Rényi divergences have columns order "
@@ -432,8 +432,7 @@ static dpa_status epsilon_of_file(const char *path, double delta, double *out, d
     dpa__table_opts_init(&opts);
     DPA_TRY(dpa__table_read(path, &opts, &table, err));
     dpa_status status = columns_of(table, path, column, err);
-    if (status == DPA_OK)
-        *out = dpa__rdp_epsilon(column[0], column[1], dpa__table_rows(table), delta);
+    if (status == DPA_OK) *out = dpa__rdp_epsilon(column[0], column[1], table->rows, delta);
     if (status == DPA_OK && !isfinite(*out))
         status = dpa__fail_file(err, DPA_BAD_INPUT, path, "no order above 1 with a divergence");
     dpa__table_free(table);

@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "base/utf8.h"
 #include "report/model.h"
 
 double dpa__result_extra(const dpa_result *result, const char *name) {

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/folder.h"
 #include "base/memory.h"
+#include "base/write.h"
 #include "game/rules.h"
 #include "run/schedule.h"
 #include "run/scratch.h"

@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/folder.h"
 #include "base/text.h"
+#include "base/write.h"
 #include "dpaudit/lab/run.h"
 
 static const char ending[] = ".scratch", rank_ending[] = ".rank";

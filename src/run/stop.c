@@ -76,13 +76,9 @@ static dpa_status gather(const dpa__stop *stop, const dpa_trials *trials, uint64
 }
 
 static dpa_status keep(class_of_scores *c, double score, dpa_error *err) {
-    if (c->count == c->room) {
-        const size_t room = c->room > 0 ? 2 * c->room : 256;
-        double *grown = dpa__realloc(c->items, room, sizeof *grown, err);
-        if (grown == NULL) return DPA_NO_MEMORY;
-        c->items = grown;
-        c->room = room;
-    }
+    double *grown = dpa__grown(c->items, c->count, &c->room, sizeof *grown, err);
+    if (grown == NULL) return DPA_NO_MEMORY;
+    c->items = grown;
     c->items[c->count++] = score;
     return DPA_OK;
 }

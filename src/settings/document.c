@@ -67,7 +67,7 @@ static dpa_status parse(const char *path, const char *text, size_t size, yaml_do
 dpa_status dpa__document_read(const char *path, yaml_document_t *out, dpa_error *err) {
     char *text = NULL;
     size_t size = 0;
-    DPA_TRY(dpa__file_read_most(path, MOST_BYTES, &text, &size, err));
+    DPA_TRY(dpa__file_read(path, MOST_BYTES, &text, &size, err));
     dpa_status status = parse(path, text, size, NULL, err);
     if (status == DPA_OK) status = parse(path, text, size, out, err);
     free(text);

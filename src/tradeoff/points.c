@@ -275,12 +275,12 @@ static dpa_status find_rates(const dpa_table *table, const char *path, const cha
         return dpa__fail_file(err, DPA_BAD_INPUT, path,
                               "no column '%s'; a trade-off curve has columns fpr and fnr", name);
     const size_t column = (size_t)at;
-    if (dpa__table_kind(table, column) != DPA_COLUMN_NUMBER)
-        return dpa__fail_line(err, DPA_BAD_INPUT, path, dpa__table_text_line(table, column), 0,
+    if (table->column[column].kind != DPA_COLUMN_NUMBER)
+        return dpa__fail_line(err, DPA_BAD_INPUT, path, table->column[column].text_line, 0,
                               "column '%s' holds text; every cell must be a number from 0 to 1",
                               name);
-    *out = dpa__table_numbers(table, column);
-    for (size_t i = 0; i < dpa__table_rows(table); ++i)
+    *out = table->column[column].numbers;
+    for (size_t i = 0; i < table->rows; ++i)
         if (!((*out)[i] >= 0.0 && (*out)[i] <= 1.0))
             return dpa__fail_file(err, DPA_BAD_INPUT, path,
                                   "row %zu: %s is %g; it must be from 0 to 1", i + 1, name,
@@ -290,12 +290,12 @@ static dpa_status find_rates(const dpa_table *table, const char *path, const cha
 
 dpa_status dpa__curve_from_table(const dpa_table *table, const char *path, dpa_curve **out,
                                  dpa_error *err) {
-    const double *fpr, *fnr;
+    const double *fpr = NULL, *fnr = NULL;
     DPA_TRY(find_rates(table, path, "fpr", &fpr, err));
     DPA_TRY(find_rates(table, path, "fnr", &fnr, err));
-    if (dpa__table_rows(table) == 0)
+    if (table->rows == 0)
         return dpa__fail_file(err, DPA_BAD_INPUT, path, "no points; at least one row is needed");
-    return dpa_curve_points(fpr, fnr, dpa__table_rows(table), out, err);
+    return dpa_curve_points(fpr, fnr, table->rows, out, err);
 }
 
 dpa_status dpa__curve_read(const char *path, dpa_curve **out, dpa_error *err) {

@@ -140,7 +140,7 @@ static dpa_status read_cifar(const dpa_dataset_opts *opts, const dpa_dataset *li
     (void)like;
     char *bytes = NULL;
     size_t size;
-    DPA_TRY(dpa__file_read_all(opts->path, &bytes, &size, err));
+    DPA_TRY(dpa__file_read(opts->path, DPA__ANY_SIZE, &bytes, &size, err));
     dpa_status status = DPA_OK;
     if (size == 0 || size % RECORD != 0)
         status = dpa__fail_file(err, DPA_BAD_INPUT, opts->path,
@@ -234,7 +234,7 @@ static dpa_status read_fann(const dpa_dataset_opts *opts, const dpa_dataset *lik
                             dpa_dataset **out, dpa_error *err) {
     char *bytes = NULL;
     size_t size;
-    DPA_TRY(dpa__file_read_all(opts->path, &bytes, &size, err));
+    DPA_TRY(dpa__file_read(opts->path, DPA__ANY_SIZE, &bytes, &size, err));
     text_reader t = {opts->path, bytes, bytes, bytes + size};
     dpa_status status = parse_fann(&t, out, err);
     if (status == DPA_OK && like != NULL && (*out)->classes > like->classes) {

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/dictionary.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/stream.h"
-#include "base/table.h"
 #include "base/text.h"
 #include "train/dataset.h"
 
@@ -144,8 +144,8 @@ static dpa_status list_labels(const dpa_table *table, size_t column, const char 
     int whole = 1;
     dpa__levels seen = {0};
     dpa_status status = DPA_OK;
-    for (size_t l = 0; l < dpa__table_levels(table, column) && status == DPA_OK; ++l) {
-        const char *level = dpa__table_level(table, column, l);
+    for (size_t l = 0; l < table->column[column].levels.count && status == DPA_OK; ++l) {
+        const char *level = dpa__levels_text(&table->column[column].levels, l);
         const size_t length = stripped(level, strip);
         uint32_t code = 0;
         status = dpa__levels_code(&seen, level, length, &code, err);
@@ -161,7 +161,7 @@ static dpa_status list_labels(const dpa_table *table, size_t column, const char 
 /* The place of each text of the column among the names, -1 for others. The caller frees it. */
 static dpa_status find_places(const dpa_table *table, size_t column, const char *strip,
                               const dpa__names *names, ptrdiff_t **out, dpa_error *err) {
-    const size_t levels = dpa__table_levels(table, column);
+    const size_t levels = table->column[column].levels.count;
     dpa__levels index = {0};
     uint32_t code;
     ptrdiff_t *place = DPA_NEW_ARRAY(ptrdiff_t, levels, err);
@@ -169,7 +169,7 @@ static dpa_status find_places(const dpa_table *table, size_t column, const char 
     for (size_t i = 0; i < names->count && status == DPA_OK; ++i)
         status = dpa__levels_code(&index, names->item[i], strlen(names->item[i]), &code, err);
     for (size_t l = 0; l < levels && status == DPA_OK; ++l) {
-        const char *level = dpa__table_level(table, column, l);
+        const char *level = dpa__levels_text(&table->column[column].levels, l);
         status = dpa__levels_code(&index, level, stripped(level, strip), &code, err);
         if (status == DPA_OK) place[l] = code < names->count ? (ptrdiff_t)code : -1;
     }
@@ -189,16 +189,16 @@ static dpa_status encode_labels(const dpa_table *table, size_t column, const dpa
     if (names->count < 2)
         return dpa__fail_file(err, DPA_BAD_INPUT, opts->path,
                               "column %s: %zu classes: expected at least 2",
-                              dpa__table_name(table, column), names->count);
+                              table->column[column].name, names->count);
     ptrdiff_t *place;
     DPA_TRY(find_places(table, column, opts->strip, names, &place, err));
     dpa_status status = DPA_OK;
-    for (size_t l = 0; l < dpa__table_levels(table, column) && status == DPA_OK; ++l)
+    for (size_t l = 0; l < table->column[column].levels.count && status == DPA_OK; ++l)
         if (place[l] < 0)
             status = dpa__fail_file(err, DPA_BAD_INPUT, opts->path,
                                     "label \"%.60s\" is not among those of the training part",
-                                    dpa__table_level(table, column, l));
-    const uint32_t *codes = dpa__table_codes(table, column);
+                                    dpa__levels_text(&table->column[column].levels, l));
+    const uint32_t *codes = table->column[column].codes;
     for (size_t r = 0; status == DPA_OK && r < data->rows; ++r)
         data->label[r] = (int32_t)place[codes[r]];
     free(place);
@@ -246,24 +246,24 @@ static dpa_status infer_columns(const dpa_table *table, size_t label, const dpa_
                                 dpa__encoder *encoder, dpa_error *err) {
     DPA_TRY(check_listed(table, opts->ignore, opts->path, err));
     DPA_TRY(check_listed(table, opts->categorical, opts->path, err));
-    encoder->column = dpa__calloc(dpa__table_columns(table), sizeof(dpa__feature), err);
+    encoder->column = dpa__calloc(table->columns, sizeof(dpa__feature), err);
     if (encoder->column == NULL) return DPA_NO_MEMORY;
     size_t features = 0;
-    for (size_t c = 0; c < dpa__table_columns(table); ++c) {
-        const char *name = dpa__table_name(table, c);
+    for (size_t c = 0; c < table->columns; ++c) {
+        const char *name = table->column[c].name;
         if (c == label || is_listed(opts->ignore, name)) continue;
         dpa__feature *column = &encoder->column[encoder->columns++];
         column->name = dpa__strdup(name, err);
         if (column->name == NULL) return DPA_NO_MEMORY;
         column->first = features;
-        column->one_hot = dpa__table_kind(table, c) == DPA_COLUMN_TEXT;
-        const size_t values = column->one_hot ? dpa__table_levels(table, c) : 0;
+        column->one_hot = table->column[c].kind == DPA_COLUMN_TEXT;
+        const size_t values = column->one_hot ? table->column[c].levels.count : 0;
         if (values > MAX_VALUES)
             return dpa__fail_file(
                 err, DPA_BAD_INPUT, opts->path,
                 "column %s has %zu different texts: ignore it, or make it numbers", name, values);
         for (size_t l = 0; l < values; ++l) {
-            const char *level = dpa__table_level(table, c, l);
+            const char *level = dpa__levels_text(&table->column[c].levels, l);
             DPA_TRY(names_add(&column->value, level, strlen(level), err));
         }
         features += column->one_hot ? values : 1;
@@ -282,7 +282,7 @@ static dpa_status encode_values(const dpa_table *table, size_t c, const dpa__fea
                                 dpa_dataset *data, dpa_error *err) {
     ptrdiff_t *place;
     DPA_TRY(find_places(table, c, NULL, &column->value, &place, err));
-    const uint32_t *codes = dpa__table_codes(table, c);
+    const uint32_t *codes = table->column[c].codes;
     for (size_t r = 0; r < data->rows; ++r)
         if (place[codes[r]] >= 0)
             data->x[r * data->features + column->first + (size_t)place[codes[r]]] = 1.0F;
@@ -303,9 +303,9 @@ static dpa_status fill_columns(const dpa_table *table, const dpa__encoder *encod
             DPA_TRY(encode_values(table, c, column, data, err));
             continue;
         }
-        const double *numbers = dpa__table_numbers(table, c);
+        const double *numbers = table->column[c].numbers;
         if (numbers == NULL)
-            return dpa__fail_line(err, DPA_BAD_INPUT, path, dpa__table_text_line(table, c), 0,
+            return dpa__fail_line(err, DPA_BAD_INPUT, path, table->column[c].text_line, 0,
                                   "column %s: expected numbers, as in the training part",
                                   column->name);
         for (size_t r = 0; r < data->rows; ++r)
@@ -335,8 +335,8 @@ static dpa_status text_columns(const dpa_dataset_opts *opts, const dpa__encoder 
 static dpa_status last_column(const dpa_dataset_opts *opts, char **out, dpa_error *err) {
     dpa_table *table = NULL;
     DPA_TRY(open_table(opts, NULL, &table, err));
-    const size_t columns = dpa__table_columns(table);
-    *out = columns > 0 ? dpa__strdup(dpa__table_name(table, columns - 1), err) : NULL;
+    const size_t columns = table->columns;
+    *out = columns > 0 ? dpa__strdup(table->column[columns - 1].name, err) : NULL;
     dpa__table_free(table);
     if (columns == 0) return dpa__fail_file(err, DPA_BAD_INPUT, opts->path, "no columns");
     return *out != NULL ? DPA_OK : DPA_NO_MEMORY;
@@ -396,9 +396,9 @@ static dpa_status note(counted **list, size_t *room, uint32_t code, uint32_t row
 static dpa_status count_words(const dpa_table *table, size_t column, dpa__levels *levels,
                               counted **list, dpa_error *err) {
     size_t room = 0;
-    const uint32_t *codes = dpa__table_codes(table, column);
-    for (size_t r = 0; r < dpa__table_rows(table); ++r) {
-        const char *at = dpa__table_level(table, column, codes[r]);
+    const uint32_t *codes = table->column[column].codes;
+    for (size_t r = 0; r < table->rows; ++r) {
+        const char *at = dpa__levels_text(&table->column[column].levels, codes[r]);
         char word[WORD_SIZE];
         for (size_t n = next_word(&at, word); n > 0; n = next_word(&at, word)) {
             uint32_t code;
@@ -432,9 +432,9 @@ static dpa_status make_vocabulary(const dpa_table *table, const dpa_dataset_opts
 static void count_in_rows(const dpa_table *table, const dpa_dataset_opts *opts,
                           const dpa__names *vocabulary, dpa_dataset *data) {
     const size_t column = (size_t)dpa__table_find(table, opts->text);
-    const uint32_t *codes = dpa__table_codes(table, column);
+    const uint32_t *codes = table->column[column].codes;
     for (size_t r = 0; r < data->rows; ++r) {
-        const char *at = dpa__table_level(table, column, codes[r]);
+        const char *at = dpa__levels_text(&table->column[column].levels, codes[r]);
         char word[WORD_SIZE];
         while (next_word(&at, word) > 0) {
             const char *key = word;
@@ -461,14 +461,13 @@ static dpa_status from_table(const dpa_table *table, int is_words, size_t label,
                           : infer_columns(table, label, opts, made, err);
     if (status == DPA_OK) {
         const size_t features = is_words ? encoder->word.count : count_features(encoder);
-        status =
-            dpa__dataset_alloc(dpa__table_rows(table), (dpa_shape){1, 1, features}, 2, &data, err);
+        status = dpa__dataset_alloc(table->rows, (dpa_shape){1, 1, features}, 2, &data, err);
     }
     if (status == DPA_OK && is_words) count_in_rows(table, opts, &encoder->word, data);
     if (status == DPA_OK && !is_words) status = fill_columns(table, encoder, opts->path, data, err);
     if (status == DPA_OK) status = encode_labels(table, label, opts, made, like, data, err);
     if (status == DPA_OK && made->columns > 0)
-        status = describe(made, dpa__table_name(table, label), &data->schema, err);
+        status = describe(made, table->column[label].name, &data->schema, err);
     if (status != DPA_OK) {
         dpa__encoder_free(made);
         dpa_dataset_free(data);
@@ -492,7 +491,7 @@ dpa_status dpa__dataset_table(const dpa_dataset_opts *opts, const dpa_dataset *l
     if (status == DPA_OK) status = open_table(opts, text, &table, err);
     if (status == DPA_OK) {
         const ptrdiff_t label = opts->label != NULL ? dpa__table_find(table, opts->label)
-                                                    : (ptrdiff_t)dpa__table_columns(table) - 1;
+                                                    : (ptrdiff_t)table->columns - 1;
         status = label < 0
                      ? dpa__fail_file(err, DPA_BAD_INPUT, opts->path,
                                       "missing labels: there is no column \"%.60s\"", opts->label)

@@ -4,8 +4,8 @@
 
 #include "fault/alloc.h"
 
+#include "base/array.h"
 #include "base/json.h"
-#include "base/table.h"
 #include "base/write.h"
 
 /* Bytes for the readers, in a static buffer so that the test itself allocates nothing meanwhile. */

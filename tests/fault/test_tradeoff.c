@@ -2,8 +2,8 @@
 /* Every maker of curves, with each of its allocations failing in turn. */
 #include "check.h"
 
+#include "base/array.h"
 #include "base/stream.h"
-#include "base/table.h"
 #include "fault/alloc.h"
 #include "tradeoff/curve.h"
 #include "tradeoff/tradeoff.h"

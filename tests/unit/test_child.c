@@ -8,8 +8,8 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "base/child.h"
 #include "base/clock.h"
+#include "base/process.h"
 
 static dpa_error err;
 

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "base/confine.h"
+#include "base/process.h"
 
 enum { CANNOT = 77, NOBODY = 65534 };
 

@@ -155,16 +155,16 @@ static void at_most(void **state) {
     free(bytes);
     (void)unlink(path);
     path = make_file("abc", 3);
-    assert_ok(dpa__file_read_all(path, &out, &count, &err));
+    assert_ok(dpa__file_read(path, DPA__ANY_SIZE, &out, &count, &err));
     assert_int_equal(count, 3);
     assert_string_equal(out, "abc");
     free(out);
-    assert_ok(dpa__file_read_most(path, 3, &out, &count, &err));
+    assert_ok(dpa__file_read(path, 3, &out, &count, &err));
     free(out);
-    assert_int_equal(dpa__file_read_most(path, 2, &out, &count, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__file_read(path, 2, &out, &count, &err), DPA_BAD_INPUT);
     assert_string_equal(err.place, path);
     (void)unlink(path);
-    assert_int_equal(dpa__file_read_all(path, &out, &count, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__file_read(path, DPA__ANY_SIZE, &out, &count, &err), DPA_BAD_INPUT);
 }
 
 /* The window grows to what is needed, and what was skipped is gone from it. */

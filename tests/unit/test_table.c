@@ -2,7 +2,7 @@
 /* Tables: kinds of columns, quoting, options, and every way in which a CSV can be wrong. */
 #include "readers.h"
 
-#include "base/table.h"
+#include "base/array.h"
 
 static dpa_status read_csv(const char *text, const dpa_table_opts *opts, dpa_table **out,
                            dpa_error *err) {
@@ -14,7 +14,7 @@ static dpa_status read_csv(const char *text, const dpa_table_opts *opts, dpa_tab
 }
 
 static const char *text_at(const dpa_table *t, size_t column, size_t row) {
-    return dpa__table_level(t, column, dpa__table_codes(t, column)[row]);
+    return dpa__column_text(&t->column[column], row);
 }
 
 static void scores(void **state) {
@@ -29,21 +29,17 @@ static void scores(void **state) {
         dpa_table *t;
         dpa_error err;
         assert_ok(read_csv(same[i], NULL, &t, &err));
-        assert_int_equal(dpa__table_rows(t), 2);
-        assert_int_equal(dpa__table_columns(t), 2);
-        assert_string_equal(dpa__table_name(t, 0), "score");
+        assert_int_equal(t->rows, 2);
+        assert_int_equal(t->columns, 2);
+        assert_string_equal(t->column[0].name, "score");
         assert_int_equal(dpa__table_find(t, "member"), 1);
         assert_int_equal(dpa__table_find(t, "Member"), -1);
-        assert_int_equal(dpa__table_kind(t, 0), DPA_COLUMN_NUMBER);
-        assert_true(dpa__table_numbers(t, 0)[1] == -2000 && dpa__table_numbers(t, 1)[0] == 1);
-        assert_null(dpa__table_codes(t, 0));
-        assert_int_equal(dpa__table_levels(t, 0), 0);
-        assert_int_equal(dpa__table_text_line(t, 0), 0);
-        assert_int_equal(strlen(dpa__table_sha256(t)), 64);
-        assert_null(dpa__table_name(t, 2));
-        assert_null(dpa__table_numbers(t, 2));
-        assert_null(dpa__table_codes(t, 2));
-        assert_null(dpa__table_level(t, 0, 0));
+        assert_int_equal(t->column[0].kind, DPA_COLUMN_NUMBER);
+        assert_true(t->column[0].numbers[1] == -2000 && t->column[1].numbers[0] == 1);
+        assert_null(t->column[0].codes);
+        assert_int_equal(t->column[0].levels.count, 0);
+        assert_int_equal(t->column[0].text_line, 0);
+        assert_int_equal(strlen(t->sha256), 64);
         dpa__table_free(t);
     }
     dpa__table_free(NULL);
@@ -55,21 +51,20 @@ static void texts(void **state) {
     dpa_table *t;
     dpa_error err;
     assert_ok(read_csv("id,group,x\n1.0,b,1\n01,a,2\n1.0,\"\",3\nNA,b,4\n", NULL, &t, &err));
-    assert_int_equal(dpa__table_kind(t, 0), DPA_COLUMN_TEXT);
-    assert_int_equal(dpa__table_text_line(t, 0), 5);
-    assert_int_equal(dpa__table_text_line(t, 1), 2);
-    assert_null(dpa__table_numbers(t, 0));
-    assert_int_equal(dpa__table_levels(t, 0), 3);
-    assert_string_equal(dpa__table_level(t, 0, 0), "01");
-    assert_string_equal(dpa__table_level(t, 0, 1), "1.0");
-    assert_string_equal(dpa__table_level(t, 0, 2), "NA");
-    assert_null(dpa__table_level(t, 0, 3));
+    assert_int_equal(t->column[0].kind, DPA_COLUMN_TEXT);
+    assert_int_equal(t->column[0].text_line, 5);
+    assert_int_equal(t->column[1].text_line, 2);
+    assert_null(t->column[0].numbers);
+    assert_int_equal(t->column[0].levels.count, 3);
+    assert_string_equal(dpa__levels_text(&t->column[0].levels, 0), "01");
+    assert_string_equal(dpa__levels_text(&t->column[0].levels, 1), "1.0");
+    assert_string_equal(dpa__levels_text(&t->column[0].levels, 2), "NA");
     assert_string_equal(text_at(t, 0, 2), "1.0");
     assert_string_equal(text_at(t, 1, 0), "b");
     assert_string_equal(text_at(t, 1, 1), "a");
     assert_string_equal(text_at(t, 1, 2), "");
     assert_string_equal(text_at(t, 1, 3), "b");
-    assert_true(dpa__table_numbers(t, 2)[3] == 4);
+    assert_true(t->column[2].numbers[3] == 4);
     dpa__table_free(t);
 }
 
@@ -78,7 +73,7 @@ static void quotes(void **state) {
     dpa_table *t;
     dpa_error err;
     assert_ok(read_csv("a,b\n\"x,\"\"y\"\"\" , \"line\nbreak\"\n\"\"\"\",z\n", NULL, &t, &err));
-    assert_int_equal(dpa__table_rows(t), 2);
+    assert_int_equal(t->rows, 2);
     assert_string_equal(text_at(t, 0, 0), "x,\"y\"");
     assert_string_equal(text_at(t, 1, 0), "line\nbreak");
     assert_string_equal(text_at(t, 0, 1), "\"");
@@ -98,20 +93,19 @@ static void options(void **state) {
     opts.separator = ';';
     opts.comment = "#";
     opts.text = as_text;
-    opts.trim = 0;
     assert_ok(read_csv("# made by hand\nid;x\n# more\n07; y\n7;z", &opts, &t, &err));
-    assert_int_equal(dpa__table_levels(t, 0), 2);
-    assert_int_equal(dpa__table_text_line(t, 0), 0); /* its cells are numbers all the same */
+    assert_int_equal(t->column[0].levels.count, 2);
+    assert_int_equal(t->column[0].text_line, 0); /* its cells are numbers all the same */
     assert_string_equal(text_at(t, 0, 0), "07");
-    assert_string_equal(text_at(t, 1, 0), " y");
+    assert_string_equal(text_at(t, 1, 0), "y");
     dpa__table_free(t);
     dpa__table_opts_init(&opts);
     opts.separator = '\t';
     opts.has_header = 0;
     assert_ok(read_csv("1\t\"q\"\n 2 \tw\n", &opts, &t, &err));
-    assert_int_equal(dpa__table_rows(t), 2);
-    assert_string_equal(dpa__table_name(t, 1), "c2");
-    assert_true(dpa__table_numbers(t, 0)[1] == 2);
+    assert_int_equal(t->rows, 2);
+    assert_string_equal(t->column[1].name, "c2");
+    assert_true(t->column[0].numbers[1] == 2);
     assert_string_equal(text_at(t, 1, 0), "q");
     dpa__table_free(t);
     static const char wrong[] = {'\0', '"', '\n', '\r', 'e', '1', '.', '-', '+'};
@@ -151,8 +145,8 @@ static void any_separator(void **state) {
             continue;
         }
         assert_ok(read_csv(rows[i].text, &opts, &t, &err));
-        assert_int_equal(dpa__table_columns(t), rows[i].columns);
-        assert_string_equal(dpa__table_name(t, rows[i].columns - 1), rows[i].last);
+        assert_int_equal(t->columns, rows[i].columns);
+        assert_string_equal(t->column[rows[i].columns - 1].name, rows[i].last);
         dpa__table_free(t);
     }
 }
@@ -216,14 +210,15 @@ static void many(void **state) {
     dpa__text_add(&text, "x,\xc3\xa9t\xc3\xa9\n");
     for (int i = 0; i < N; ++i) dpa__text_printf(&text, "%d.5,k%d\n", i, i * 31 % DISTINCT);
     assert_ok(read_csv(text.data, NULL, &t, &err));
-    assert_int_equal(dpa__table_rows(t), N);
-    assert_int_equal(dpa__table_levels(t, 1), DISTINCT);
+    assert_int_equal(t->rows, N);
+    assert_int_equal(t->column[1].levels.count, DISTINCT);
     for (size_t i = 1; i < DISTINCT; ++i)
-        assert_true(strcmp(dpa__table_level(t, 1, i - 1), dpa__table_level(t, 1, i)) < 0);
+        assert_true(strcmp(dpa__levels_text(&t->column[1].levels, i - 1),
+                           dpa__levels_text(&t->column[1].levels, i)) < 0);
     for (int i = 0; i < N; ++i) {
         char want[16];
         (void)snprintf(want, sizeof want, "k%d", i * 31 % DISTINCT);
-        assert_true(dpa__table_numbers(t, 0)[i] == i + 0.5);
+        assert_true(t->column[0].numbers[i] == i + 0.5);
         assert_string_equal(text_at(t, 1, (size_t)i), want);
     }
     dpa__table_free(t);
@@ -235,7 +230,7 @@ static void compressed(void **state) {
     dpa_table *t;
     dpa_error err;
     assert_ok(dpa__table_read(data_file("scores.csv.gz"), NULL, &t, &err));
-    assert_true(dpa__table_numbers(t, 0)[1] == 0.25);
+    assert_true(t->column[0].numbers[1] == 0.25);
     dpa__table_free(t);
 }
 

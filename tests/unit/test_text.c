@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/text.h"
-#include "base/utf8.h"
 
 static void grows(void **state) {
     (void)state;
