@@ -177,7 +177,7 @@ static void report(const char *layers, size_t clients, size_t count, size_t toge
     bounds b = {.round = round_time(layers, clients, &dim)};
     audit a = audit_new(DPA_DIRECTION_SPHERE, dim, 1, 1);
     b.memory = read_time(a.released, dim) * CANARIES / 8;
-    b.generate = normals_time(dpa__canaries_kernel(a.canaries), dim) * CANARIES;
+    b.generate = normals_time(a.canaries->kernel->name, dim) * CANARIES;
     audit_free(&a);
     (void)printf("%s: %zu parameters, %d clients, %d canaries, %d in the round\n", layers, dim,
                  COHORT, CANARIES, PRESENT);

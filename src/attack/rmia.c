@@ -11,7 +11,7 @@
 #include "attack/moments.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "evidence/scores_sort.h"
+#include "evidence/evidence.h"
 
 static double *usual_new(const dpa_signals *signals, const dpa_attack_opts *opts,
                          const dpa__shadow *shadow, dpa_error *err) {

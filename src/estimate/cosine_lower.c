@@ -16,7 +16,7 @@
 #include "estimate/berkjones.h"
 #include "estimate/cosine.h"
 #include "estimate/select.h"
-#include "evidence/scores_sort.h"
+#include "evidence/evidence.h"
 #include "math/dist.h"
 #include "math/root.h"
 

@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "estimate/epsilon_star.h"
-#include "evidence/scores_sort.h"
+#include "evidence/evidence.h"
 
 /* Threads that work on one part and report to one progress call, one at a time. */
 

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "estimate/epsilon_star.h"
-#include "evidence/scores_sort.h"
+#include "evidence/evidence.h"
 #include "math/logspace.h"
 
 enum { DRAWS = 199, ENOUGH = 20, REFIT_STEPS = 30 };

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "estimate/epsilon_star.h"
-#include "evidence/scores_sort.h"
+#include "evidence/evidence.h"
 #include "math/dist.h"
 #include "math/logspace.h"
 #include "math/root.h"

@@ -12,7 +12,7 @@
 #include "estimate/rates.h"
 #include "estimate/ratio.h"
 #include "estimate/registry.h"
-#include "evidence/scores_sort.h"
+#include "evidence/evidence.h"
 #include "math/dist.h"
 
 static dpa_status push(dpa__roc *roc, const dpa__corner *corner, dpa_error *err) {

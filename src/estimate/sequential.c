@@ -17,7 +17,7 @@
 #include "estimate/registry.h"
 #include "estimate/select.h"
 #include "estimate/sequential.h"
-#include "evidence/scores_sort.h"
+#include "evidence/evidence.h"
 #include "math/root.h"
 
 enum { FIRST_STAGE = 4 };

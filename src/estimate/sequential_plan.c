@@ -19,7 +19,7 @@
 #include "base/memory.h"
 #include "base/simd.h"
 #include "estimate/sequential.h"
-#include "evidence/scores_sort.h"
+#include "evidence/evidence.h"
 #include "math/root.h"
 
 /* What bets pay, cell by cell of the pairs of a stage. Every payment falls as t rises, because

@@ -151,10 +151,6 @@ dpa_direction dpa__canaries_direction(const dpa_canaries *canaries) {
     return canaries->opts.direction;
 }
 
-const char *dpa__canaries_kernel(const dpa_canaries *canaries) {
-    return canaries->kernel->name;
-}
-
 void dpa__canary_numbers(const dpa_canaries *canaries, size_t index, size_t first, size_t size,
                          float *out) {
     if (is_hadamard(canaries)) {
@@ -217,10 +213,9 @@ double dpa__canary_norm(dpa_canaries *canaries, size_t index) {
     return canaries->norm[index];
 }
 
-/* Exactly one of f32 and f64 is not NULL. Element i becomes scale·zᵢ, plus its old value if `add`.
- */
-static dpa_status write_canary(dpa_canaries *canaries, size_t index, double norm, int add,
-                               float *f32, double *f64, dpa_error *err) {
+/* Exactly one of f32 and f64 is not NULL. */
+static dpa_status write_canary(dpa_canaries *canaries, size_t index, double norm, float *f32,
+                               double *f64, dpa_error *err) {
     if (index >= canaries->count)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "canary %zu: there are only %zu", index,
                          canaries->count);
@@ -235,9 +230,9 @@ static dpa_status write_canary(dpa_canaries *canaries, size_t index, double norm
         for (size_t i = 0; i < size; ++i) {
             const double x = scale * (double)z[i];
             if (f32 != NULL)
-                f32[first + i] = (float)(add ? (double)f32[first + i] + x : x);
+                f32[first + i] = (float)x;
             else
-                f64[first + i] = add ? f64[first + i] + x : x;
+                f64[first + i] = x;
         }
     }
     return DPA_OK;
@@ -245,20 +240,10 @@ static dpa_status write_canary(dpa_canaries *canaries, size_t index, double norm
 
 dpa_status dpa__canaries_make_f32(dpa_canaries *canaries, size_t index, double norm, float *out,
                                   dpa_error *err) {
-    return write_canary(canaries, index, norm, 0, out, NULL, err);
+    return write_canary(canaries, index, norm, out, NULL, err);
 }
 
 dpa_status dpa__canaries_make_f64(dpa_canaries *canaries, size_t index, double norm, double *out,
                                   dpa_error *err) {
-    return write_canary(canaries, index, norm, 0, NULL, out, err);
-}
-
-dpa_status dpa__canaries_add_f32(dpa_canaries *canaries, size_t index, double norm, float *sum,
-                                 dpa_error *err) {
-    return write_canary(canaries, index, norm, 1, sum, NULL, err);
-}
-
-dpa_status dpa__canaries_add_f64(dpa_canaries *canaries, size_t index, double norm, double *sum,
-                                 dpa_error *err) {
-    return write_canary(canaries, index, norm, 1, NULL, sum, err);
+    return write_canary(canaries, index, norm, NULL, out, err);
 }

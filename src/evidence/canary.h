@@ -18,9 +18,8 @@
 
 #include "dpaudit/attack.h"
 #include "dpaudit/status.h"
-#include "evidence/canary_hadamard.h"
 #include "evidence/canary_kernel.h"
-#include "evidence/canary_target.h"
+#include "evidence/weights.h"
 
 typedef struct dpa_canaries dpa_canaries;
 
@@ -51,20 +50,12 @@ DPA_API size_t dpa__canaries_unobserved(const dpa_canaries *canaries);
 DPA_API size_t dpa__canaries_count(const dpa_canaries *canaries); /* both sets */
 DPA_API uint64_t dpa__canaries_seed(const dpa_canaries *canaries);
 DPA_API dpa_direction dpa__canaries_direction(const dpa_canaries *canaries);
-/* The name of the kernel in use, a constant string. */
-DPA_API const char *dpa__canaries_kernel(const dpa_canaries *canaries);
 
 /* Writes canary `index`, scaled to `norm`, to out[dim]. */
 DPA_API dpa_status dpa__canaries_make_f32(dpa_canaries *canaries, size_t index, double norm,
                                           float *out, dpa_error *err) DPA_MUST_USE;
 DPA_API dpa_status dpa__canaries_make_f64(dpa_canaries *canaries, size_t index, double norm,
                                           double *out, dpa_error *err) DPA_MUST_USE;
-/* Adds canary `index`, scaled to `norm`, to sum[dim]. */
-dpa_status dpa__canaries_add_f32(dpa_canaries *canaries, size_t index, double norm, float *sum,
-                                 dpa_error *err) DPA_MUST_USE;
-dpa_status dpa__canaries_add_f64(dpa_canaries *canaries, size_t index, double norm, double *sum,
-                                 dpa_error *err) DPA_MUST_USE;
-
 /* Adds Σ norm[i]·canary i over all canaries to sum[dim] (norm 0 leaves one out): all canary clients
  * of a round at once, on all threads. */
 DPA_API dpa_status dpa__canaries_sum_f32(dpa_canaries *canaries, const double *norm, float *sum,
@@ -121,8 +112,8 @@ DPA_API double dpa__canaries_choose(double *score, const double *times, size_t o
  * (docs/methods/known-rounds.md). Exactly 1 for Hadamard canaries. Otherwise computed from all
  * products (count²·dim, on all threads). If that is too much work: on the sphere from the tail of
  * its law (exceeded with probability 1e-9), for signs INFINITY, meaning unknown. */
-DPA_API dpa_status dpa__canaries_spread(dpa_canaries *canaries, const size_t *which, size_t count,
-                                        double *out, dpa_error *err) DPA_MUST_USE;
+dpa_status dpa__canaries_spread(dpa_canaries *canaries, const size_t *which, size_t count,
+                                double *out, dpa_error *err) DPA_MUST_USE;
 
 /* Up to DPA_CANARIES_ROUNDS rounds at once, with the same results as one by one. Faster, because
  * each canary is generated once for all of them, which is most of the work. `own` has the
@@ -146,7 +137,57 @@ DPA_API dpa_status dpa__canaries_save(const dpa_canaries *canaries, const char *
 DPA_API dpa_status dpa__canaries_load(const char *path, const dpa_canaries_opts *opts,
                                       dpa_canaries **out, dpa_error *err) DPA_MUST_USE;
 
-/* The inside of a canary handle. */
+/* ── inside ──────────────────────────────────────────────────────────────────────────── */
+
+/* The vector that canaries are compared with: model − initial, scaled by a power of two such that
+ * its largest element is near 1. Then no square and no float32 overflows or underflows. */
+typedef struct dpa__target {
+    const dpa_vector *model, *initial; /* initial NULL: 0 */
+    double scale;
+    double norm; /* of the scaled vector; 0 for a vector of zeros */
+} dpa__target;
+
+/* Fails if an element is not finite, or if all are zero and that is not allowed. */
+dpa_status dpa__target_init(dpa__target *d, const dpa_vector *model, const dpa_vector *initial,
+                            size_t dim, int may_be_zero, dpa_error *err);
+/* Elements first … first+size−1, at most DPA__CHUNK, scaled, to 29 significant bits. */
+void dpa__target_load(const dpa__target *d, size_t first, size_t size, double *out);
+
+/* Hadamard canaries: rows of H·D, exactly orthogonal, all of them by one fast transform. */
+enum { DPA__HADAMARD_BITS = 32 }; /* log2 of the longest transform */
+
+/* The coordinates and signs, a function of (seed, dim). */
+typedef struct dpa__hadamard {
+    uint64_t seed;
+    size_t dim;
+    unsigned bits;                   /* 2^bits ≤ dim < 2^(bits+1) */
+    dpa__canary_stream sign, choice; /* D; which of a stratum's two coordinates is taken */
+} dpa__hadamard;
+
+/* dim ≥ 2. */
+void dpa__hadamard_init(dpa__hadamard *h, uint64_t seed, size_t dim);
+static inline size_t dpa__hadamard_size(const dpa__hadamard *h) {
+    return (size_t)1 << h->bits;
+}
+/* The row of H that a canary uses; a permutation of 0 … 2^bits − 1. */
+size_t dpa__hadamard_row(const dpa__hadamard *h, uint64_t canary);
+
+/* Positions first … first+size−1 of the transform (first a multiple of DPA__CHUNK, size ≤
+ * DPA__CHUNK): their coordinates, ascending, and the diagonal of D there, ±1. */
+typedef struct dpa__hadamard_chunk {
+    size_t coordinate[DPA__CHUNK];
+    float sign[DPA__CHUNK];
+} dpa__hadamard_chunk;
+void dpa__hadamard_positions(const dpa__hadamard *h, size_t first, size_t size,
+                             dpa__hadamard_chunk *out);
+/* Coordinates first … first+size−1 of a row: ±1, or 0 for a coordinate that was not chosen. */
+void dpa__hadamard_write(const dpa__hadamard *h, size_t row, size_t first, size_t size, float *out);
+
+/* x ← P·H·x in place, with H unnormalised (entries ±1). P is a permutation with P·H = H·P that
+ * avoids moving numbers about; dpa__hadamard_place says where P puts a row. Read (or, before the
+ * transform, write) the coefficient of a row at its place; the other side is in natural order. */
+dpa_status dpa__hadamard_transform(float *x, unsigned bits, unsigned threads, dpa_error *err);
+size_t dpa__hadamard_place(size_t row, unsigned bits);
 
 struct dpa_canaries {
     dpa_canaries_opts opts; /* threads ≥ 1 */

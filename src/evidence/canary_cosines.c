@@ -11,7 +11,6 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "evidence/canary.h"
-#include "evidence/canary_target.h"
 
 /* A task is one part of the canaries; there are about as many parts as threads. */
 typedef struct job {

@@ -11,7 +11,6 @@
  * take part does not depend on their numbers.
  *
  * Streams: purpose CANARY of the seed, indices at the top of their range. */
-#include "evidence/canary_hadamard.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The vector that canaries are compared with, a model or its change, chunk by chunk as doubles. */
-#include "evidence/canary_target.h"
+#include "evidence/canary.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/simd.h"
 #include "base/threads.h"
-#include "evidence/canary_hadamard.h"
+#include "evidence/canary.h"
 
 enum {
     LANES = 16,

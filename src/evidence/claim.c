@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/keys.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "evidence/evidence.h"
 
 const char *dpa__scope_name(dpa_scope scope) {
@@ -31,18 +31,10 @@ int dpa__claim_is_made(const dpa_claim *claim) {
     return !isnan(claim->epsilon) || !isnan(claim->sigma) || claim->curve[0] != '\0';
 }
 
-static dpa_status set_number(const char *key, const char *value, double *out, dpa_error *err) {
-    const char *at = value, *end = value + strlen(value);
-    double number;
-    if (dpa__number_parse(&at, end, &number) != DPA__NUMBER_OK || at != end || isnan(number))
-        return dpa__fail(err, DPA_BAD_ARGUMENT, "%s: '%s' is not a number", key, value);
-    *out = number;
-    return DPA_OK;
-}
-
 static dpa_status set_steps(const char *value, uint64_t *out, dpa_error *err) {
     double number = 0;
-    DPA_TRY(set_number("claim-steps", value, &number, err));
+    if (!dpa__number_whole(value, &number))
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "claim-steps: '%s' is not a number", value);
     if (!(number >= 1 && number <= 9007199254740992.0) || number != floor(number))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "claim-steps: '%s' is not a whole number from 1 on",
                          value);
@@ -67,32 +59,18 @@ static dpa_status set_neighbours(const char *value, int *out, dpa_error *err) {
                      "neighbours: '%s' is neither add-remove nor replace-one", value);
 }
 
-static dpa_status set_curve(const char *value, char *out, dpa_error *err) {
-    if (strlen(value) >= DPA_CURVE_PATH_SIZE)
-        return dpa__fail(err, DPA_BAD_ARGUMENT, "claim-curve: longer than %d characters",
-                         DPA_CURVE_PATH_SIZE - 1);
-    memcpy(out, value, strlen(value) + 1);
-    return DPA_OK;
-}
-
 dpa_status dpa_claim_set(dpa_claim *claim, const char *key, const char *value, dpa_error *err) {
-    const struct {
-        const char *key;
-        double *number;
-    } numbers[] = {
-        {"claim-epsilon", &claim->epsilon},
-        {"claim-delta", &claim->delta},
-        {"claim-sigma", &claim->sigma},
-        {"claim-q", &claim->q},
-    };
+    static const dpa__key keys[] = {DPA__KEY(NUMBER, "claim-epsilon", dpa_claim, epsilon),
+                                    DPA__KEY(NUMBER, "claim-delta", dpa_claim, delta),
+                                    DPA__KEY(NUMBER, "claim-sigma", dpa_claim, sigma),
+                                    DPA__KEY(NUMBER, "claim-q", dpa_claim, q),
+                                    DPA__KEY(TEXT, "claim-curve", dpa_claim, curve),
+                                    {0}};
     if (value == NULL) return dpa__fail(err, DPA_BAD_ARGUMENT, "%s: needs a value", key);
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; ++i)
-        if (strcmp(key, numbers[i].key) == 0) return set_number(key, value, numbers[i].number, err);
     if (strcmp(key, "claim-steps") == 0) return set_steps(value, &claim->steps, err);
     if (strcmp(key, "claim-scope") == 0) return set_scope(value, &claim->scope, err);
     if (strcmp(key, "neighbours") == 0) return set_neighbours(value, &claim->replace_one, err);
-    if (strcmp(key, "claim-curve") == 0) return set_curve(value, claim->curve, err);
-    return dpa__fail(err, DPA_BAD_ARGUMENT, "no option is called '%s'", key);
+    return dpa__keys_set(keys, claim, key, value, err);
 }
 
 dpa_status dpa__claim_check(const dpa_claim *c, dpa_error *err) {

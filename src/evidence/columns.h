@@ -6,22 +6,27 @@
 
 #include "base/data.h"
 
-/* The table and what it should look like, for errors. */
+/* A table with a column of numbers and one of answers; path, header and missing are the caller's.
+ */
 typedef struct dpa__columns {
-    dpa_table *table;
-    const char *path, *header; /* header: "score,member" */
+    const char *path, *header; /* header: what it should be, "score,member" */
     const char *missing;       /* advice for cells without a number; NULL: none */
+    dpa_table *table;
+    const double *value; /* [rows] */
+    uint8_t *answer;     /* [rows] 0 or 1 */
 } dpa__columns;
 
-/* `text`: as in dpa_table_opts. Free c->table with dpa__table_free. */
-dpa_status dpa__columns_read(dpa__columns *c, const char *const *text, dpa_error *err) DPA_MUST_USE;
+/* Reads the table. `instead`: a column of answers that is preferred to `answer` where the table has
+ * it; NULL: none. `text`: as in dpa_table_opts. Free with dpa__columns_close. */
+dpa_status dpa__columns_open(dpa__columns *c, const char *value, const char *answer,
+                             const char *instead, const char *const *text,
+                             dpa_error *err) DPA_MUST_USE;
+void dpa__columns_close(dpa__columns *c);
 /* The column with this name, preferably in the same case; -1: none. */
 ptrdiff_t dpa__columns_find(const dpa__columns *c, const char *name);
-/* One number per row, owned by the table. */
-dpa_status dpa__columns_numbers(const dpa__columns *c, const char *name, const double **out,
-                                dpa_error *err) DPA_MUST_USE;
-/* One 0 or 1 per row, for the caller to free. */
-dpa_status dpa__columns_answers(const dpa__columns *c, const char *name, uint8_t **out,
-                                dpa_error *err) DPA_MUST_USE;
+/* The column to group by, which was read as text, and a name for each of its levels, for the caller
+ * to free. */
+dpa_status dpa__columns_groups(const dpa__columns *c, const char *name, const dpa_column **out,
+                               char (**names)[64], dpa_error *err) DPA_MUST_USE;
 
 #endif

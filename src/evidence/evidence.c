@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Evidence in memory: its kind, arrays by name, facts for the report. */
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/number.h"
+#include "base/text.h"
 #include "evidence/evidence.h"
 
 const char *dpa__evidence_kind_name(dpa_evidence_kind kind) {
@@ -127,10 +128,9 @@ dpa_status dpa_evidence_set(dpa_evidence *e, const char *key, const char *value,
         return DPA_OK;
     }
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; ++i) {
-        const char *at = value, *end = value + strlen(value);
         double number = 0;
         if (strcmp(key, numbers[i].key) != 0) continue;
-        if (dpa__number_parse(&at, end, &number) != DPA__NUMBER_OK || at != end ||
+        if (!dpa__number_whole(value, &number) ||
             !(number >= numbers[i].least && number <= numbers[i].most))
             return dpa__fail(err, DPA_BAD_ARGUMENT, "%s: '%s' is not in its range", key, value);
         *numbers[i].number = number;
@@ -140,4 +140,26 @@ dpa_status dpa_evidence_set(dpa_evidence *e, const char *key, const char *value,
         return DPA_OK;
     }
     return dpa__fail(err, DPA_BAD_ARGUMENT, "no option is called '%s'", key);
+}
+
+/* ── what is odd about it ────────────────────────────────────────────────────────────── */
+
+dpa_status dpa__lints_add(dpa_lints *lints, dpa_error *err, const char *code, const char *format,
+                          ...) {
+    dpa_lint *grown = dpa__grown(lints->items, lints->count, &lints->capacity, sizeof *grown, err);
+    if (grown == NULL) return DPA_NO_MEMORY;
+    lints->items = grown;
+    dpa_lint *lint = &lints->items[lints->count++];
+    (void)snprintf(lint->code, sizeof lint->code, "%s", code);
+    va_list args;
+    va_start(args, format);
+    (void)dpa__vprint(lint->text, sizeof lint->text, format, args);
+    va_end(args);
+    return DPA_OK;
+}
+
+void dpa__lints_free(dpa_lints *lints) {
+    if (lints == NULL) return;
+    free(lints->items);
+    *lints = (dpa_lints){0};
 }

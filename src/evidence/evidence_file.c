@@ -308,12 +308,7 @@ static dpa_status read_arrays(const char *path, dpa_evidence *out, dpa_error *er
     DPA_TRY(dpa__npz_names(path, names, DPA_EVIDENCE_ARRAYS, &count, err));
     for (size_t i = 0; i < count; ++i) {
         dpa_array array;
-        DPA_TRY(dpa__array_read(path, names[i], &array, err));
-        const dpa_status status = dpa__array_to_double(&array, err);
-        if (status != DPA_OK) {
-            dpa__array_free(&array);
-            return status;
-        }
+        DPA_TRY(dpa__doubles_read(path, names[i], &array, err));
         memcpy(out->sha256[0], array.sha256, sizeof array.sha256);
         const size_t rows = array.ndim == 2 ? array.shape[0] : 0;
         DPA_TRY(dpa__evidence_add(out, names[i], array.data, array.count, rows, err));

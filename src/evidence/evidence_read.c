@@ -19,12 +19,7 @@ static void note_file(dpa_evidence *e, int which, const char *path, const char *
 static dpa_status add_file(dpa_evidence *e, int which, const char *path, const char *name,
                            const char *as, dpa_error *err) {
     dpa_array array;
-    DPA_TRY(dpa__array_read(path, name, &array, err));
-    const dpa_status status = dpa__array_to_double(&array, err);
-    if (status != DPA_OK) {
-        dpa__array_free(&array);
-        return status;
-    }
+    DPA_TRY(dpa__doubles_read(path, name, &array, err));
     note_file(e, which, path, array.sha256);
     return dpa__evidence_add(e, as, array.data, array.count, 0, err);
 }
@@ -113,41 +108,35 @@ static dpa_status read_answers(const char *path, dpa_evidence *out, dpa_error *e
     return check_bits(path, out, err);
 }
 
-/* Adds the rows whose answer is `wanted`; if wanted < 0, all rows and the answers too. */
-static dpa_status add_rows(dpa_evidence *e, const char *name, const double *score,
-                           const uint8_t *bits, size_t rows, int wanted, dpa_error *err) {
-    double *items = DPA_NEW_ARRAY(double, rows, err);
+/* Adds the rows whose answer is `wanted`; if wanted < 0, all rows: `value`, or if it is NULL the
+ * answers. */
+static dpa_status add_rows(dpa_evidence *e, const char *name, const dpa__columns *c,
+                           const double *value, int wanted, dpa_error *err) {
+    double *items = DPA_NEW_ARRAY(double, c->table->rows, err);
     size_t count = 0;
     if (items == NULL) return DPA_NO_MEMORY;
-    for (size_t i = 0; i < rows; ++i)
-        if (wanted < 0 || bits[i] == wanted)
-            items[count++] = score != NULL ? score[i] : (double)bits[i];
+    for (size_t i = 0; i < c->table->rows; ++i)
+        if (wanted < 0 || c->answer[i] == wanted)
+            items[count++] = value != NULL ? value[i] : (double)c->answer[i];
     return dpa__evidence_add(e, name, items, count, 0, err);
 }
 
 static dpa_status take_table(const dpa__columns *c, dpa_evidence *out, dpa_error *err) {
-    const int is_membership = dpa__columns_find(c, "correct") < 0;
-    const size_t rows = c->table->rows;
-    const double *score;
-    uint8_t *bits;
-    DPA_TRY(dpa__columns_numbers(c, "score", &score, err));
-    DPA_TRY(dpa__columns_answers(c, is_membership ? "member" : "correct", &bits, err));
-    if (!is_membership) out->kind = DPA_EVIDENCE_GUESSES;
-    dpa_status status = is_membership ? add_rows(out, "members", score, bits, rows, 1, err)
-                                      : add_rows(out, "score", score, bits, rows, -1, err);
-    if (status == DPA_OK)
-        status = is_membership ? add_rows(out, "nonmembers", score, bits, rows, 0, err)
-                               : add_rows(out, "correct", NULL, bits, rows, -1, err);
-    free(bits);
-    return status;
+    if (dpa__columns_find(c, "correct") < 0) {
+        DPA_TRY(add_rows(out, "members", c, c->value, 1, err));
+        return add_rows(out, "nonmembers", c, c->value, 0, err);
+    }
+    out->kind = DPA_EVIDENCE_GUESSES;
+    DPA_TRY(add_rows(out, "score", c, c->value, -1, err));
+    return add_rows(out, "correct", c, NULL, -1, err);
 }
 
 static dpa_status read_csv(const char *path, dpa_evidence *out, dpa_error *err) {
     dpa__columns c = {.path = path, .header = "score,member or score,correct"};
-    DPA_TRY(dpa__columns_read(&c, NULL, err));
+    DPA_TRY(dpa__columns_open(&c, "score", "member", "correct", NULL, err));
     const dpa_status status = take_table(&c, out, err);
     note_file(out, 0, path, c.table->sha256);
-    dpa__table_free(c.table);
+    dpa__columns_close(&c);
     return status;
 }
 

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "evidence/scores_sort.h"
+#include "evidence/evidence.h"
 
 /* The scores of both answers, each ascending: all that a ranking needs. */
 typedef struct ranked {

@@ -19,8 +19,7 @@ typedef enum dpa_guess_side { DPA_GUESS_BOTH, DPA_GUESS_IN, DPA_GUESS_OUT } dpa_
 
 typedef struct dpa_guesses {
     uint64_t canaries;
-    uint64_t *correct;            /* [canaries + 1]: correct[g] of the first g guesses are right */
-    char sha256[DPA_SHA256_SIZE]; /* of the file it was read from, or "" */
+    uint64_t *correct; /* [canaries + 1]: correct[g] of the first g guesses are right */
 } dpa_guesses;
 
 /* score[i] is higher if canary i looks more like "in"; in[i] is 1 if it was in. Free *out with

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Losses from files: two arrays, an NPZ of both, or a table `loss,member`; or predictions with
- * labels in the same places. */
+/* Losses from files: two arrays, an NPZ of both, or a table `loss,member`, whole or cut by a
+ * column; or predictions with labels in the same places. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,14 +9,6 @@
 #include "base/memory.h"
 #include "evidence/columns.h"
 #include "evidence/losses.h"
-
-static dpa_status read_numbers(const char *path, const char *member, dpa_array *out,
-                               dpa_error *err) {
-    DPA_TRY(dpa__array_read(path, member, out, err));
-    const dpa_status status = dpa__array_to_double(out, err);
-    if (status != DPA_OK) dpa__array_free(out);
-    return status;
-}
 
 /* `loss` as in dpa_losses_files, checked. */
 static dpa_status to_losses(const char *loss, const dpa_array *values, size_t rows, size_t classes,
@@ -60,10 +52,10 @@ static dpa_status read_side(const char *path, const char *member, const char *la
                             const char *labels_member, const char *loss, dpa_array *out,
                             dpa_error *err) {
     dpa_array label = {0};
-    DPA_TRY(read_numbers(path, member, out, err));
+    DPA_TRY(dpa__doubles_read(path, member, out, err));
     dpa_status status = DPA_OK;
     if (labels != NULL) {
-        status = read_numbers(labels, labels_member, &label, err);
+        status = dpa__doubles_read(labels, labels_member, &label, err);
         if (status == DPA_OK) status = apply_labels(path, loss, out, &label, err);
         dpa__array_free(&label);
     } else if (out->ndim > 1) {
@@ -103,52 +95,38 @@ static dpa_status read_pair(const dpa_losses_files *f, dpa_losses *out, dpa_erro
     return status;
 }
 
-/* Moves members to the front of `loss` and counts them. */
-static dpa_status split_members(const char *path, const double *value, const uint8_t *member,
-                                size_t rows, double *loss, size_t *members, dpa_error *err) {
-    size_t front = 0, back = rows;
-    for (size_t i = 0; i < rows; ++i) {
-        if (isnan(value[i]))
-            return dpa__fail_line(err, DPA_BAD_INPUT, path, i + 2, 0,
-                                  "loss is NaN; a number is right");
-        loss[member[i] ? front++ : --back] = value[i];
-    }
-    *members = front;
-    return DPA_OK;
-}
-
-static dpa_status split(const dpa__columns *c, const double *value, const uint8_t *member,
-                        dpa_losses *out, dpa_error *err) {
+/* The losses of the rows whose code is `group` (codes NULL: of all rows): members go to the front
+ * of a block, others to its back. A group of one kind only stays empty: there is nothing to
+ * compare. */
+static dpa_status split(const dpa__columns *c, const uint32_t *codes, size_t group, dpa_losses *out,
+                        dpa_error *err) {
     const size_t rows = c->table->rows;
-    size_t members = 0;
+    size_t front = 0, back = rows;
     double *loss = DPA_NEW_ARRAY(double, rows, err);
-    if (loss == NULL) return DPA_NO_MEMORY;
-    dpa_status status = split_members(c->path, value, member, rows, loss, &members, err);
-    if (status == DPA_OK)
-        status = dpa__name_place(
-            dpa__losses_new(loss, members, loss + members, rows - members, out, err), c->path, err);
+    dpa_status status = loss != NULL ? DPA_OK : DPA_NO_MEMORY;
+    for (size_t i = 0; i < rows && status == DPA_OK; ++i) {
+        if (codes != NULL && codes[i] != group) continue;
+        if (isnan(c->value[i]))
+            status = dpa__fail_line(err, DPA_BAD_INPUT, c->path, i + 2, 0,
+                                    "loss is NaN; a number is right");
+        else
+            loss[c->answer[i] ? front++ : --back] = c->value[i];
+    }
+    if (status == DPA_OK && (codes == NULL || (front > 0 && back < rows)))
+        status = dpa__losses_new(loss, front, loss + back, rows - back, out, err);
     free(loss);
-    if (status != DPA_OK) return status;
-    memcpy(out->train_sha256, c->table->sha256, sizeof out->train_sha256);
-    memcpy(out->heldout_sha256, c->table->sha256, sizeof out->heldout_sha256);
-    return DPA_OK;
-}
-
-static dpa_status from_table(const dpa__columns *c, dpa_losses *out, dpa_error *err) {
-    const double *value;
-    uint8_t *member;
-    DPA_TRY(dpa__columns_numbers(c, "loss", &value, err));
-    DPA_TRY(dpa__columns_answers(c, "member", &member, err));
-    const dpa_status status = split(c, value, member, out, err);
-    free(member);
-    return status;
+    return dpa__name_place(status, c->path, err);
 }
 
 static dpa_status read_table(const char *path, dpa_losses *out, dpa_error *err) {
     dpa__columns c = {.path = path, .header = "loss,member"};
-    DPA_TRY(dpa__columns_read(&c, NULL, err));
-    const dpa_status status = from_table(&c, out, err);
-    dpa__table_free(c.table);
+    DPA_TRY(dpa__columns_open(&c, "loss", "member", NULL, NULL, err));
+    const dpa_status status = split(&c, NULL, 0, out, err);
+    if (status == DPA_OK) {
+        memcpy(out->train_sha256, c.table->sha256, sizeof out->train_sha256);
+        memcpy(out->heldout_sha256, c.table->sha256, sizeof out->heldout_sha256);
+    }
+    dpa__columns_close(&c);
     return status;
 }
 
@@ -167,4 +145,35 @@ dpa_status dpa__losses_read(const dpa_losses_files *files, dpa_losses *out, dpa_
     if (files->heldout == NULL && !dpa__npz_has(files->train, "train"))
         return read_table(files->train, out, err);
     return read_pair(files, out, err);
+}
+
+static dpa_status cut_groups(const dpa__columns *c, const char *column, dpa_loss_groups *out,
+                             dpa_error *err) {
+    const dpa_column *by = NULL;
+    DPA_TRY(dpa__columns_groups(c, column, &by, &out->names, err));
+    out->items = dpa__calloc(by->levels.count, sizeof *out->items, err);
+    if (out->items == NULL) return DPA_NO_MEMORY;
+    for (; out->count < by->levels.count; ++out->count)
+        DPA_TRY(split(c, by->codes, out->count, &out->items[out->count], err));
+    return DPA_OK;
+}
+
+dpa_status dpa__loss_groups_read(const char *path, const char *column, dpa_loss_groups *out,
+                                 dpa_error *err) {
+    const char *const text[] = {column, NULL};
+    dpa__columns c = {.path = path, .header = "loss,member"};
+    *out = (dpa_loss_groups){0};
+    DPA_TRY(dpa__columns_open(&c, "loss", "member", NULL, text, err));
+    const dpa_status status = cut_groups(&c, column, out, err);
+    dpa__columns_close(&c);
+    if (status != DPA_OK) dpa__loss_groups_free(out);
+    return status;
+}
+
+void dpa__loss_groups_free(dpa_loss_groups *groups) {
+    if (groups == NULL) return;
+    for (size_t i = 0; i < groups->count; ++i) dpa__losses_free(&groups->items[i]);
+    free(groups->items);
+    free(groups->names);
+    *groups = (dpa_loss_groups){0};
 }

@@ -136,13 +136,9 @@ static dpa_status parse_header(dpa__stream *stream, json_t **out, dpa_error *err
     size_t have;
     const size_t length = (size_t)little_endian(dpa__stream_window(stream, &have));
     void *text = NULL;
-    dpa__stream *inner = NULL;
     dpa__stream_skip(stream, LENGTH_SIZE);
     DPA_TRY(dpa__stream_read(stream, length, &text, err));
-    dpa_status status =
-        dpa__stream_open_memory(dpa__stream_name(stream), text, length, &inner, err);
-    if (status == DPA_OK) status = dpa__json_from_stream(inner, out, NULL, err);
-    dpa__stream_close(inner);
+    const dpa_status status = dpa__json_parse(dpa__stream_name(stream), text, length, out, err);
     free(text);
     return status;
 }

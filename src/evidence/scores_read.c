@@ -18,23 +18,15 @@ static const double BYTES_A_THREAD = 1 << 20;
 static dpa_status read_class(const char *path, const char *name, double **values, size_t *count,
                              char *sha256, dpa_error *err) {
     dpa_array array;
-    DPA_TRY(dpa__array_read(path, name, &array, err));
-    dpa_status status = dpa__array_to_double(&array, err);
-    if (status == DPA_OK && array.ndim > 1 && array.count != array.shape[0] &&
-        array.count != array.shape[array.ndim - 1])
-        status =
-            dpa__fail_file(err, DPA_BAD_INPUT, path,
-                           "an array of %u dimensions; scores are one list of numbers", array.ndim);
-    if (status != DPA_OK) {
-        dpa__array_free(&array);
-        return status;
-    }
+    DPA_TRY(dpa__doubles_read(path, name, &array, err));
     *values = array.data;
     *count = array.count;
     memcpy(sha256, array.sha256, DPA_SHA256_SIZE);
-    array.data = NULL;
-    dpa__array_free(&array);
-    return DPA_OK;
+    if (array.ndim <= 1 || array.count == array.shape[0] ||
+        array.count == array.shape[array.ndim - 1])
+        return DPA_OK;
+    return dpa__fail_file(err, DPA_BAD_INPUT, path,
+                          "an array of %u dimensions; scores are one list of numbers", array.ndim);
 }
 
 /* A class that is read by a thread of its own. */
@@ -91,41 +83,21 @@ static dpa_status read_two(const char *in_path, const char *in_name, const char 
     return status;
 }
 
-/* The columns `score` and `member` of a table. */
-typedef struct columns {
-    dpa__columns of;
-    const double *score;
-    uint8_t *member;
-    size_t rows;
-} columns;
-
-static void columns_free(columns *c) {
-    free(c->member);
-    dpa__table_free(c->of.table);
-}
-
 /* `text`: names of columns that are not numeric, ended by NULL. */
-static dpa_status columns_open(const char *path, const char *const *text, columns *out,
-                               dpa_error *err) {
-    *out = (columns){.of = {.path = path,
-                            .header = "score,member",
-                            .missing = "nan stands for a score that is missing"}};
-    dpa_status status = dpa__columns_read(&out->of, text, err);
-    if (status == DPA_OK) status = dpa__columns_numbers(&out->of, "score", &out->score, err);
-    if (status == DPA_OK) status = dpa__columns_answers(&out->of, "member", &out->member, err);
-    if (status != DPA_OK)
-        columns_free(out);
-    else
-        out->rows = out->of.table->rows;
-    return status;
+static dpa_status open_table(const char *path, const char *const *text, dpa__columns *out,
+                             dpa_error *err) {
+    *out = (dpa__columns){.path = path,
+                          .header = "score,member",
+                          .missing = "nan stands for a score that is missing"};
+    return dpa__columns_open(out, "score", "member", NULL, text, err);
 }
 
 /* The rows whose code is `group` (all rows if codes is NULL), split by class. */
-static dpa_status cut(const columns *c, const uint32_t *codes, size_t group, dpa_scores *out,
+static dpa_status cut(const dpa__columns *c, const uint32_t *codes, size_t group, dpa_scores *out,
                       dpa_error *err) {
     size_t count[2] = {0, 0};
-    for (size_t i = 0; i < c->rows; ++i)
-        if (codes == NULL || codes[i] == group) ++count[c->member[i]];
+    for (size_t i = 0; i < c->table->rows; ++i)
+        if (codes == NULL || codes[i] == group) ++count[c->answer[i]];
     *out = (dpa_scores){.members = count[1], .nonmembers = count[0]};
     out->member = DPA_NEW_ARRAY(double, count[1], err);
     out->nonmember = DPA_NEW_ARRAY(double, count[0], err);
@@ -134,18 +106,18 @@ static dpa_status cut(const columns *c, const uint32_t *codes, size_t group, dpa
         return DPA_NO_MEMORY;
     }
     double *next[2] = {out->nonmember, out->member};
-    for (size_t i = 0; i < c->rows; ++i)
-        if (codes == NULL || codes[i] == group) *next[c->member[i]]++ = c->score[i];
+    for (size_t i = 0; i < c->table->rows; ++i)
+        if (codes == NULL || codes[i] == group) *next[c->answer[i]]++ = c->value[i];
     return DPA_OK;
 }
 
 static dpa_status read_table(const char *path, dpa_scores *out, dpa_error *err) {
-    columns c;
-    DPA_TRY(columns_open(path, NULL, &c, err));
+    dpa__columns c;
+    DPA_TRY(open_table(path, NULL, &c, err));
     const dpa_status status = cut(&c, NULL, 0, out, err);
     if (status == DPA_OK)
-        (void)snprintf(out->sha256[0], sizeof out->sha256[0], "%s", c.of.table->sha256);
-    columns_free(&c);
+        (void)snprintf(out->sha256[0], sizeof out->sha256[0], "%s", c.table->sha256);
+    dpa__columns_close(&c);
     return status;
 }
 
@@ -159,33 +131,25 @@ dpa_status dpa__scores_read(const char *path, const char *nonmembers_path, unsig
     return read_table(path, out, err);
 }
 
-static dpa_status cut_groups(const columns *c, const char *column, dpa_score_groups *out,
+static dpa_status cut_groups(const dpa__columns *c, const char *column, dpa_score_groups *out,
                              dpa_error *err) {
-    const dpa_table *table = c->of.table;
-    const ptrdiff_t at = dpa__table_find(table, column);
-    if (at < 0)
-        return dpa__fail_line(err, DPA_BAD_INPUT, c->of.path, 1, 0, "no column '%s' to group by",
-                              column);
-    const size_t levels = table->column[at].levels.count;
-    out->items = dpa__calloc(levels, sizeof *out->items, err);
-    out->names = dpa__calloc(levels, sizeof *out->names, err);
-    if (out->items == NULL || out->names == NULL) return DPA_NO_MEMORY;
-    for (; out->count < levels; ++out->count) {
-        DPA_TRY(cut(c, table->column[at].codes, out->count, &out->items[out->count], err));
-        (void)snprintf(out->names[out->count], sizeof out->names[0], "%s",
-                       dpa__levels_text(&table->column[at].levels, out->count));
-    }
+    const dpa_column *by = NULL;
+    DPA_TRY(dpa__columns_groups(c, column, &by, &out->names, err));
+    out->items = dpa__calloc(by->levels.count, sizeof *out->items, err);
+    if (out->items == NULL) return DPA_NO_MEMORY;
+    for (; out->count < by->levels.count; ++out->count)
+        DPA_TRY(cut(c, by->codes, out->count, &out->items[out->count], err));
     return DPA_OK;
 }
 
 dpa_status dpa__score_groups_read(const char *path, const char *column, dpa_score_groups *out,
                                   dpa_error *err) {
     const char *const text[] = {column, NULL};
-    columns c;
+    dpa__columns c;
     *out = (dpa_score_groups){0};
-    DPA_TRY(columns_open(path, text, &c, err));
+    DPA_TRY(open_table(path, text, &c, err));
     const dpa_status status = cut_groups(&c, column, out, err);
-    columns_free(&c);
+    dpa__columns_close(&c);
     if (status != DPA_OK) dpa__score_groups_free(out);
     return status;
 }

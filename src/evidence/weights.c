@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/simd.h"
 
-_Static_assert((int)DPA_SHA256_SIZE == (int)DPA_SHA256_SIZE, "one size of hash");
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "elements are taken as they lie in little-endian files"
 #endif
@@ -32,18 +32,15 @@ void dpa__weights_free(dpa_weights *model) {
 }
 
 static float narrow_element(dpa__element element, const unsigned char *at) {
-    uint32_t bits = 0;
     float x;
+    uint16_t half;
     if (element == DPA__ELEMENT_F32) {
-        memcpy(&bits, at, 4);
-    } else {
-        uint16_t half;
-        memcpy(&half, at, 2);
-        if (element == DPA__ELEMENT_F16) return (float)dpa__half_to_double(half);
-        bits = (uint32_t)half << 16; /* bfloat16 is the upper half of a float32 */
+        memcpy(&x, at, sizeof x);
+        return x;
     }
-    memcpy(&x, &bits, sizeof x);
-    return x;
+    memcpy(&half, at, sizeof half);
+    if (element == DPA__ELEMENT_F16) return (float)dpa__half_to_double(half);
+    return dpa__of_float_bits((uint32_t)half << 16); /* bfloat16 is the upper half of a float32 */
 }
 
 static double wide_element(dpa__element element, const unsigned char *at) {

@@ -11,7 +11,7 @@
 #include "estimate/registry.h"
 #include "estimate/scores.h"
 #include "estimate/sequential.h"
-#include "evidence/scores_sort.h"
+#include "evidence/evidence.h"
 #include "judge/rates.h"
 #include "report/model.h"
 

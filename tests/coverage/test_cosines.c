@@ -72,8 +72,11 @@ static void audit_once(dpa_direction direction, uint64_t run, const float *noise
     const double truth = dpa_gaussian_epsilon(1.0 / SIGMA, DELTA);
     dpa_canaries *canaries = test_canaries(direction, run, DIM, COUNT, 0, 1, NULL);
     memcpy(sum, noise, sizeof sum);
-    for (size_t i = 0; i < COUNT; ++i)
-        assert_ok(dpa__canaries_add_f32(canaries, i, 1.0, sum, NULL));
+    for (size_t i = 0; i < COUNT; ++i) {
+        static double one[DIM];
+        assert_ok(dpa__canaries_make_f64(canaries, i, 1.0, one, NULL));
+        for (size_t at = 0; at < DIM; ++at) sum[at] = (float)((double)sum[at] + one[at]);
+    }
     const dpa_vector v = {.f32 = sum, .dim = DIM};
     assert_ok(dpa__canaries_cosines(canaries, &v, NULL, cosine, NULL, NULL));
     dpa__canaries_free(canaries);

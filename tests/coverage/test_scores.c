@@ -19,7 +19,7 @@
 #include "estimate/rates.h"
 #include "estimate/roc.h"
 #include "estimate/scores.h"
-#include "evidence/scores_sort.h"
+#include "evidence/evidence.h"
 
 static void sort_sample(dpa_scores *s) {
     assert_ok(dpa__sort_numbers(s->member, s->members, NULL));

@@ -342,8 +342,11 @@ static void release_cosines(double sigma, size_t count, uint64_t run, double *co
     dpa__rng_init(&rng, run, DPA_PURPOSE_NOISE, 0);
     for (size_t i = 0; i < DIM; ++i) sum[i] = (float)(sigma * dpa__rng_normal(&rng));
     assert_ok(dpa__canaries_new(&opts, &canaries, NULL));
-    for (size_t i = 0; i < count; ++i)
-        assert_ok(dpa__canaries_add_f32(canaries, i, 1.0, sum, NULL));
+    for (size_t i = 0; i < count; ++i) {
+        static double one[DIM];
+        assert_ok(dpa__canaries_make_f64(canaries, i, 1.0, one, NULL));
+        for (size_t at = 0; at < DIM; ++at) sum[at] = (float)((double)sum[at] + one[at]);
+    }
     const dpa_vector v = {.f32 = sum, .dim = DIM};
     assert_ok(dpa__canaries_cosines(canaries, &v, NULL, cosine, NULL, NULL));
     dpa__canaries_free(canaries);

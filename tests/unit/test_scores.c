@@ -6,7 +6,7 @@
 #include "base/rng.h"
 #include "estimate/roc.h"
 #include "estimate/scores.h"
-#include "evidence/scores_sort.h"
+#include "evidence/evidence.h"
 
 static dpa_scores gaussian(uint64_t seed, size_t n, double mu, double grid) {
     double *values = malloc(2 * n * sizeof *values);
