@@ -6,17 +6,22 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <lzma.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
-#include "base/decode.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/sha256.h"
 
-enum { RAW_SIZE = 1 << 16, WINDOW_SIZE = 1 << 18, FIRST_CHUNK = 1 << 20 };
+enum { RAW_SIZE = 1 << 16, WINDOW_SIZE = 1 << 18, FIRST_CHUNK = 1 << 20, MAGIC_SIZE = 6 };
+enum format { PLAIN, GZIP, XZ };
+
+/* xz -9 asks for 65 MiB; a header may not ask for more than this. */
+#define XZ_MEMORY (UINT64_C(160) << 20)
 
 struct dpa__stream {
     char *name;
@@ -33,9 +38,13 @@ struct dpa__stream {
     unsigned char *raw;
     size_t raw_at, raw_size;
     int raw_end;
-    dpa__decoder *decoder; /* NULL: the file is not compressed */
-    int decoded;           /* the decoder has reached its end */
-    uint64_t made;         /* decoded bytes so far */
+    enum format format;
+    z_stream gzip;
+    lzma_stream xz;
+    lzma_allocator allocator;
+    int between;   /* gzip: a member has ended, another may follow */
+    int decoded;   /* the compressed data ended correctly */
+    uint64_t made; /* decoded bytes so far */
     /* decoded bytes */
     unsigned char *window;
     size_t at, size, capacity;
@@ -102,44 +111,123 @@ static int stored_left(const dpa__stream *s, uint64_t *left) {
     return *left > 0; /* files in /proc claim a size of 0 */
 }
 
-/* ---- the decoded bytes ---- */
+/* ---- gzip (RFC 1952, several members in a row are one file) and xz ----
+ *
+ * zlib and liblzma check their checksums, so that a damaged file cannot pass for data. */
 
-static dpa_status fill_raw(dpa__stream *s, dpa_error *err) {
-    size_t got;
-    s->raw_at = s->raw_size = 0;
-    DPA_TRY(read_stored(s, s->raw, RAW_SIZE, &got, err));
-    s->raw_size = got;
-    return DPA_OK;
+static void *z_get(void *opaque, unsigned count, unsigned size) {
+    (void)opaque;
+    return dpa__calloc(count, size, NULL);
+}
+
+static void *x_get(void *opaque, size_t count, size_t size) {
+    (void)opaque;
+    return dpa__malloc(count, size, NULL);
+}
+
+static void put(void *opaque, void *block) {
+    (void)opaque;
+    free(block);
+}
+
+/* Prepares to undo the compression that the first stored bytes tell. */
+static dpa_status start_decoding(dpa__stream *s, dpa_error *err) {
+    static const unsigned char gzip[2] = {0x1f, 0x8b}, xz[6] = {0xfd, '7', 'z', 'X', 'Z', 0};
+    if (s->raw_size >= sizeof gzip && memcmp(s->raw, gzip, sizeof gzip) == 0) {
+        s->gzip = (z_stream){.zalloc = z_get, .zfree = put};
+        if (inflateInit2(&s->gzip, 15 + 16) == Z_OK) s->format = GZIP;
+    } else if (s->raw_size >= sizeof xz && memcmp(s->raw, xz, sizeof xz) == 0) {
+        s->allocator = (lzma_allocator){.alloc = x_get, .free = put};
+        s->xz = (lzma_stream)LZMA_STREAM_INIT;
+        s->xz.allocator = &s->allocator;
+        if (lzma_stream_decoder(&s->xz, XZ_MEMORY, LZMA_CONCATENATED) == LZMA_OK)
+            s->format = XZ;
+        else
+            lzma_end(&s->xz);
+    } else {
+        return DPA_OK;
+    }
+    if (s->format != PLAIN) return DPA_OK;
+    return dpa__fail(err, DPA_NO_MEMORY, "no memory to undo the compression");
+}
+
+static void end_decoding(dpa__stream *s) {
+    if (s->format == GZIP) (void)inflateEnd(&s->gzip);
+    if (s->format == XZ) lzma_end(&s->xz);
+}
+
+static const char CUT[] = "end early: the file is cut off", DAMAGED[] = "are damaged",
+                  GREEDY[] = "need more than 160 MiB of memory to be undone", NO_MEMORY[] = "";
+
+/* The input was cut short: there is no more of it, and the decoder still had room to write. */
+static int is_cut(const dpa__stream *s, size_t got, size_t max) {
+    return s->raw_end && s->raw_at == s->raw_size && got < max;
+}
+
+/* Both turn stored bytes into up to `max` decoded ones and return what is wrong with the data, or
+ * NULL. */
+static const char *run_gzip(dpa__stream *s, unsigned char *to, size_t max, size_t *got) {
+    z_stream *z = &s->gzip;
+    if (s->between && s->raw_at == s->raw_size) {
+        s->decoded = s->raw_end;
+        return NULL;
+    }
+    if (s->between && inflateReset(z) != Z_OK) return DAMAGED;
+    const unsigned room = max < UINT_MAX ? (unsigned)max : UINT_MAX;
+    z->next_in = s->raw + s->raw_at;
+    z->avail_in = (unsigned)(s->raw_size - s->raw_at);
+    z->next_out = to;
+    z->avail_out = room;
+    const int code = inflate(z, Z_NO_FLUSH);
+    s->raw_at = s->raw_size - z->avail_in;
+    *got = room - z->avail_out;
+    s->between = code == Z_STREAM_END;
+    if (code == Z_OK || code == Z_STREAM_END) return NULL;
+    if (code == Z_BUF_ERROR) return is_cut(s, *got, max) ? CUT : NULL;
+    return code == Z_MEM_ERROR ? NO_MEMORY : DAMAGED;
+}
+
+static const char *run_xz(dpa__stream *s, unsigned char *to, size_t max, size_t *got) {
+    lzma_stream *x = &s->xz;
+    x->next_in = s->raw + s->raw_at;
+    x->avail_in = s->raw_size - s->raw_at;
+    x->next_out = to;
+    x->avail_out = max;
+    const lzma_ret code = lzma_code(x, s->raw_end ? LZMA_FINISH : LZMA_RUN);
+    s->raw_at = s->raw_size - x->avail_in;
+    *got = max - x->avail_out;
+    s->decoded = code == LZMA_STREAM_END;
+    if (code == LZMA_OK || code == LZMA_STREAM_END) return NULL;
+    if (code == LZMA_BUF_ERROR) return is_cut(s, *got, max) ? CUT : NULL;
+    return code == LZMA_MEM_ERROR ? NO_MEMORY : code == LZMA_MEMLIMIT_ERROR ? GREEDY : DAMAGED;
 }
 
 static dpa_status pull_decoded(dpa__stream *s, unsigned char *to, size_t max, size_t *got,
                                dpa_error *err) {
     *got = 0;
     while (*got == 0 && !s->decoded) {
-        if (s->raw_at == s->raw_size) DPA_TRY(fill_raw(s, err));
-        dpa__piece piece = {.in = s->raw + s->raw_at,
-                            .in_size = s->raw_size - s->raw_at,
-                            .is_last = s->raw_end,
-                            .out = to,
-                            .out_size = max};
-        const dpa_status status = dpa__decoder_run(s->decoder, &piece);
-        s->raw_at += piece.used;
-        s->decoded = piece.is_done;
-        *got = piece.made;
-        s->made += piece.made;
+        if (s->raw_at == s->raw_size) {
+            s->raw_at = 0;
+            DPA_TRY(read_stored(s, s->raw, RAW_SIZE, &s->raw_size, err));
+        }
+        const char *problem = s->format == XZ ? run_xz(s, to, max, got) : run_gzip(s, to, max, got);
+        s->made += *got;
         if (!dpa__may_expand(s->fetched, s->made)) return dpa__fail_expansion(s->name, err);
-        if (status == DPA_NO_MEMORY)
-            return dpa__fail_file(err, status, s->name, "no memory to undo the compression");
-        if (status != DPA_OK)
-            return dpa__fail_offset(err, status, s->name, s->fetched - (s->raw_size - s->raw_at),
-                                    "the %s data %s", dpa__decoder_name(s->decoder), piece.problem);
+        if (problem == NO_MEMORY)
+            return dpa__fail_file(err, DPA_NO_MEMORY, s->name, "no memory to undo the compression");
+        if (problem != NULL)
+            return dpa__fail_offset(err, DPA_BAD_INPUT, s->name,
+                                    s->fetched - (s->raw_size - s->raw_at), "the %s data %s",
+                                    s->format == XZ ? "xz" : "gzip", problem);
     }
     return DPA_OK;
 }
 
+/* ---- the decoded bytes ---- */
+
 /* Delivers up to `max` bytes; none only at the end. */
 static dpa_status pull(dpa__stream *s, unsigned char *to, size_t max, size_t *got, dpa_error *err) {
-    if (s->decoder != NULL) return pull_decoded(s, to, max, got, err);
+    if (s->format != PLAIN) return pull_decoded(s, to, max, got, err);
     const size_t have = s->raw_size - s->raw_at;
     if (have == 0) return read_stored(s, to, max, got, err);
     *got = have < max ? have : max;
@@ -149,7 +237,7 @@ static dpa_status pull(dpa__stream *s, unsigned char *to, size_t max, size_t *go
 }
 
 static int decoded_left(const dpa__stream *s, uint64_t *left) {
-    if (s->decoder != NULL || !stored_left(s, left)) return 0;
+    if (s->format != PLAIN || !stored_left(s, left)) return 0;
     *left += (s->size - s->at) + (s->raw_size - s->raw_at);
     return 1;
 }
@@ -157,12 +245,12 @@ static int decoded_left(const dpa__stream *s, uint64_t *left) {
 /* ---- opening ---- */
 
 static dpa_status sniff(dpa__stream *s, dpa_error *err) {
-    while (s->raw_size < DPA__MAGIC_SIZE && !s->raw_end) {
+    while (s->raw_size < MAGIC_SIZE && !s->raw_end) {
         size_t got;
         DPA_TRY(read_stored(s, s->raw + s->raw_size, RAW_SIZE - s->raw_size, &got, err));
         s->raw_size += got;
     }
-    return dpa__decoder_new(s->raw, s->raw_size, &s->decoder, err);
+    return start_decoding(s, err);
 }
 
 static dpa_status new_stream(const char *name, dpa__stream **out, dpa_error *err) {
@@ -227,7 +315,7 @@ dpa_status dpa__stream_open_call(const char *name, dpa__stream_call *call, void 
 
 void dpa__stream_close(dpa__stream *s) {
     if (s == NULL) return;
-    dpa__decoder_free(s->decoder);
+    end_decoding(s);
     if (s->own_fd && s->fd >= 0) (void)close(s->fd);
     free(s->window);
     free(s->raw);
@@ -385,7 +473,7 @@ dpa_status dpa__stream_finish(dpa__stream *s, const char *what, char sha256[DPA_
 
 dpa_status dpa__stream_seekable(dpa__stream *s, FILE **out, dpa_error *err) {
     *out = NULL;
-    if (!s->regular || !s->own_fd || s->decoder != NULL) return DPA_OK;
+    if (!s->regular || !s->own_fd || s->format != PLAIN) return DPA_OK;
     int end = 0;
     while (!end) {
         dpa__stream_skip(s, s->size - s->at);
