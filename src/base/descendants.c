@@ -69,8 +69,16 @@ static int descends_from(pid_t process, pid_t root) {
     return 0;
 }
 
+typedef struct hunt {
+    pid_t root;
+    int killed;
+    const char *variables[2];
+} hunt;
+
+typedef void visitor(pid_t process, hunt *h);
+
 /* Calls `visit` for every process. */
-static void visit_all(void (*visit)(pid_t process, void *user), void *user) {
+static void visit_all(visitor *visit, hunt *h) {
     char block[8192] __attribute__((aligned(8)));
     const int fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return;
@@ -80,39 +88,32 @@ static void visit_all(void (*visit)(pid_t process, void *user), void *user) {
         for (long at = 0; at < n;) {
             const entry *e = (const entry *)(block + at);
             const pid_t process = number_of(e->name);
-            if (process > 0) visit(process, user);
+            if (process > 0) visit(process, h);
             at += e->size;
         }
     }
     (void)close(fd);
 }
 
-typedef struct hunt {
-    pid_t root;
-    int killed;
-    const char *variables[2];
-} hunt;
-
-static void kill_descendant(pid_t process, void *user) {
-    hunt *h = user;
+static void kill_descendant(pid_t process, hunt *h) {
     if (process == h->root || !descends_from(process, h->root)) return;
     if (kill(process, SIGKILL) == 0) ++h->killed;
 }
 
-/* Sleeps a moment, so that killed processes can die. */
-static void rest(void) {
-    const struct timespec t = {0, 1000000};
-    (void)nanosleep(&t, NULL);
+/* Visits all processes until none is killed any more. */
+static void kill_all(visitor *visit, hunt h) {
+    const struct timespec moment = {0, 1000000}; /* so that killed processes can die */
+    for (int i = 0; i < ROUNDS; ++i) {
+        h.killed = 0;
+        visit_all(visit, &h);
+        if (h.killed == 0) break;
+        (void)nanosleep(&moment, NULL);
+    }
 }
 
 void dpa__descendants_kill(pid_t root) {
     const int saved = errno;
-    for (int i = 0; i < ROUNDS; ++i) {
-        hunt h = {root, 0, {NULL, NULL}};
-        visit_all(kill_descendant, &h);
-        if (h.killed == 0) break;
-        rest();
-    }
+    kill_all(kill_descendant, (hunt){.root = root});
     errno = saved;
 }
 
@@ -151,8 +152,7 @@ static int marks_of(pid_t process, const char *const variables[2]) {
     return found;
 }
 
-static void kill_marked(pid_t process, void *user) {
-    hunt *h = user;
+static void kill_marked(pid_t process, hunt *h) {
     const int wanted = 1 + (h->variables[1] != NULL);
     if (process == getpid() || parent_of(process) == 0) return;
     if (marks_of(process, h->variables) < wanted) return;
@@ -160,10 +160,5 @@ static void kill_marked(pid_t process, void *user) {
 }
 
 void dpa__marked_kill(const char *variable, const char *second) {
-    for (int i = 0; i < ROUNDS; ++i) {
-        hunt h = {0, 0, {variable, second}};
-        visit_all(kill_marked, &h);
-        if (h.killed == 0) break;
-        rest();
-    }
+    kill_all(kill_marked, (hunt){.variables = {variable, second}});
 }

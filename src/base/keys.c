@@ -35,10 +35,10 @@ static dpa_status set_count(const dpa__key *k, const char *value, char *place, d
     return DPA_OK;
 }
 
-/* The place of a word in "one|two|three"; −1 if it is not there. */
-static int place_of(const char *word, const char *words) {
-    const size_t length = strlen(word);
+int dpa__word_place(const char *word, const char *words) {
     int index = 0;
+    if (word == NULL) return -1;
+    const size_t length = strlen(word);
     for (const char *at = words; at != NULL; at = strchr(at, '|'), ++index) {
         if (index > 0) ++at;
         if (strcspn(at, "|") == length && strncmp(at, word, length) == 0) return index;
@@ -48,7 +48,7 @@ static int place_of(const char *word, const char *words) {
 
 static dpa_status set_word(const dpa__key *k, const char *words, const char *value, char *place,
                            dpa_error *err) {
-    const int index = place_of(value, words);
+    const int index = dpa__word_place(value, words);
     if (index < 0)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "%s: '%s' is none of %s", k->name, value, words);
     memcpy(place, &index, sizeof index);

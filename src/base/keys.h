@@ -30,6 +30,9 @@ typedef struct dpa__key {
 #define DPA__KEY_OF(kind, name, type, member, more)                                                \
     { name, DPA__KEY_##kind, offsetof(type, member), sizeof(((type *)0)->member), more }
 
+/* The place of a word in "one|two|three"; −1 if it is not there, or NULL. */
+int dpa__word_place(const char *word, const char *words);
+
 /* Sets the field of `object` that a row of the table names; the last row has no name.
  * DPA_BAD_ARGUMENT if no row has this key, or the value is none that it takes. */
 dpa_status dpa__keys_set(const dpa__key *keys, void *object, const char *key, const char *value,

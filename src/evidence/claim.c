@@ -43,13 +43,12 @@ static dpa_status set_steps(const char *value, uint64_t *out, dpa_error *err) {
 }
 
 static dpa_status set_scope(const char *value, dpa_scope *out, dpa_error *err) {
-    for (unsigned i = 0; i < DPA_SCOPE_MODEL; ++i)
-        if (strcmp(value, dpa__scope_name((dpa_scope)i)) == 0) {
-            *out = (dpa_scope)i;
-            return DPA_OK;
-        }
-    return dpa__fail(err, DPA_BAD_ARGUMENT,
-                     "claim-scope: '%s' is none of training, step, participation", value);
+    const int place = dpa__word_place(value, DPA__CLAIM_SCOPES);
+    if (place < 0)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "claim-scope: '%s' is none of training, step, participation", value);
+    *out = (dpa_scope)place;
+    return DPA_OK;
 }
 
 static dpa_status set_neighbours(const char *value, int *out, dpa_error *err) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/keys.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "evidence/evidence.h"
@@ -81,31 +82,6 @@ void dpa_evidence_free(dpa_evidence *evidence) {
     free(evidence);
 }
 
-/* The index of a word in a NULL-ended list; -1 if it is not there. */
-static int place_of(const char *word, const char *const *list) {
-    for (int i = 0; list[i] != NULL; ++i)
-        if (strcmp(word, list[i]) == 0) return i;
-    return -1;
-}
-
-static dpa_status set_word(dpa_evidence *e, const char *key, const char *value, int *done,
-                           dpa_error *err) {
-    static const char *const scopes[] = {"training", "step", "participation", "model", NULL};
-    static const char *const designs[] = {"independent-runs", "one-run", NULL};
-    static const char *const sides[] = {"both", "in", "out", NULL};
-    static const char *const keys[] = {"scope", "design", "side", NULL};
-    static const char *const *const lists[] = {scopes, designs, sides};
-    const int which = place_of(key, keys);
-    *done = which >= 0;
-    if (!*done) return DPA_OK;
-    const int place = place_of(value, lists[which]);
-    if (place < 0) return dpa__fail(err, DPA_BAD_ARGUMENT, "%s: '%s' is unknown", key, value);
-    if (which == 0) e->scope = (dpa_scope)place;
-    if (which == 1) e->design = (dpa_evidence_design)place;
-    if (which == 2) e->side = place;
-    return DPA_OK;
-}
-
 dpa_status dpa_evidence_set(dpa_evidence *e, const char *key, const char *value, dpa_error *err) {
     double options = (double)e->options, dim = (double)e->dim, steps = (double)e->training.steps;
     const struct {
@@ -119,10 +95,20 @@ dpa_status dpa_evidence_set(dpa_evidence *e, const char *key, const char *value,
                    {"sigma", &e->training.sigma, 0, 1e300},
                    {"canary-rate", &e->training.rate, 1e-300, 1},
                    {"participations", &e->training.participations, 0, 1e300}};
-    int done;
+    static const struct {
+        const char *key, *words;
+        size_t offset; /* of an int or an enum */
+    } choices[] = {{"scope", DPA__SCOPES, offsetof(dpa_evidence, scope)},
+                   {"design", DPA__DESIGNS, offsetof(dpa_evidence, design)},
+                   {"side", "both|in|out", offsetof(dpa_evidence, side)}};
     if (value == NULL) return dpa__fail(err, DPA_BAD_ARGUMENT, "%s: needs a value", key);
-    DPA_TRY(set_word(e, key, value, &done, err));
-    if (done) return DPA_OK;
+    for (size_t i = 0; i < sizeof choices / sizeof choices[0]; ++i) {
+        const int place = dpa__word_place(value, choices[i].words);
+        if (strcmp(key, choices[i].key) != 0) continue;
+        if (place < 0) return dpa__fail(err, DPA_BAD_ARGUMENT, "%s: '%s' is unknown", key, value);
+        memcpy((char *)e + choices[i].offset, &place, sizeof place);
+        return DPA_OK;
+    }
     if (strcmp(key, "direction") == 0) {
         (void)snprintf(e->direction, sizeof e->direction, "%s", value);
         return DPA_OK;

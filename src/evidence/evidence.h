@@ -12,6 +12,9 @@
 #include "dpaudit/status.h"
 
 enum { DPA_SCOPES = 4 };
+/* As files and options write them: of claims, and of evidence. */
+#define DPA__CLAIM_SCOPES "training|step|participation"
+#define DPA__SCOPES DPA__CLAIM_SCOPES "|model"
 /* "training", "step", "participation", "model"; NULL past the last. */
 const char *dpa__scope_name(dpa_scope scope);
 /* 1 if the claim promises anything, else 0. */
@@ -109,6 +112,7 @@ typedef enum dpa_evidence_design {
     DPA_INDEPENDENT_RUNS, /* each is one trained model, or one noisy step */
     DPA_ONE_RUN           /* canaries of one training, each included by its own coin */
 } dpa_evidence_design;
+#define DPA__DESIGNS "independent-runs|one-run"
 
 typedef struct dpa_named_array {
     char name[32];

@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/keys.h"
 #include "evidence/evidence.h"
 
 #define ENTRY "dpaudit.json"
@@ -179,42 +180,23 @@ static dpa_status take_word(const reader *r, const json_t *object, const char *k
     return DPA_OK;
 }
 
-/* The index of the word in a list; the default if the key is absent. */
+/* The place of the word in a list; *out stays as it is if the key is absent. */
 static dpa_status take_choice(const reader *r, const json_t *object, const char *key,
-                              const char *(*name)(unsigned), unsigned count, unsigned *out) {
+                              const char *words, int *out) {
     const json_t *value = json_object_get(object, key);
-    const char *word = json_string_value(value);
     if (value == NULL) return DPA_OK;
-    for (unsigned i = 0; i < count && word != NULL; ++i)
-        if (strcmp(word, name(i)) == 0) {
-            *out = i;
-            return DPA_OK;
-        }
-    return bad(r, key);
-}
-
-static const char *kind_at(unsigned i) {
-    return dpa__evidence_kind_name((dpa_evidence_kind)i);
-}
-static const char *scope_at(unsigned i) {
-    return dpa__scope_name((dpa_scope)i);
-}
-static const char *design_at(unsigned i) {
-    return designs[i];
-}
-static const char *neighbours_at(unsigned i) {
-    return i == 0 ? "add-remove" : "replace-one";
+    *out = dpa__word_place(json_string_value(value), words);
+    return *out >= 0 ? DPA_OK : bad(r, key);
 }
 
 static dpa_status take_claim(const reader *r, dpa_claim *out) {
     const json_t *claim = json_object_get(r->meta, "claim");
-    unsigned scope = DPA_SCOPE_TRAINING, neighbours = 0;
+    int scope = DPA_SCOPE_TRAINING;
     if (claim == NULL) return DPA_OK;
     if (!json_is_object(claim)) return bad(r, "claim");
-    DPA_TRY(take_choice(r, claim, "scope", scope_at, DPA_SCOPE_MODEL, &scope));
-    DPA_TRY(take_choice(r, claim, "neighbours", neighbours_at, 2, &neighbours));
+    DPA_TRY(take_choice(r, claim, "scope", DPA__CLAIM_SCOPES, &scope));
+    DPA_TRY(take_choice(r, claim, "neighbours", "add-remove|replace-one", &out->replace_one));
     out->scope = (dpa_scope)scope;
-    out->replace_one = (int)neighbours;
     DPA_TRY(take_number(r, claim, "epsilon", 0, HUGE_VAL, &out->epsilon));
     DPA_TRY(take_number(r, claim, "delta", 0, 1, &out->delta));
     DPA_TRY(take_number(r, claim, "sigma", 0, HUGE_VAL, &out->sigma));
@@ -272,11 +254,11 @@ static dpa_status take_protocol(const reader *r, dpa_evidence *out) {
 }
 
 static dpa_status take(const reader *r, dpa_evidence *out) {
-    unsigned kind = DPA_EVIDENCE_KINDS, scope = DPA_SCOPE_TRAINING, design = 0;
-    DPA_TRY(take_choice(r, r->meta, "kind", kind_at, DPA_EVIDENCE_KINDS, &kind));
-    if (kind == DPA_EVIDENCE_KINDS) return bad(r, "kind");
-    DPA_TRY(take_choice(r, r->meta, "scope", scope_at, DPA_SCOPES, &scope));
-    DPA_TRY(take_choice(r, r->meta, "design", design_at, 2, &design));
+    int kind = -1, scope = DPA_SCOPE_TRAINING, design = 0;
+    DPA_TRY(take_choice(r, r->meta, "kind", "counts|scores|guesses|cosines|signals", &kind));
+    if (kind < 0) return bad(r, "kind");
+    DPA_TRY(take_choice(r, r->meta, "scope", DPA__SCOPES, &scope));
+    DPA_TRY(take_choice(r, r->meta, "design", DPA__DESIGNS, &design));
     dpa__evidence_init(out, (dpa_evidence_kind)kind);
     out->scope = (dpa_scope)scope;
     out->design = (dpa_evidence_design)design;

@@ -104,12 +104,6 @@ static dpa_status note_ties(uint64_t tied, size_t count, dpa_lints *lints, dpa_e
                           (unsigned long long)tied, count);
 }
 
-static dpa_status allocate(size_t count, dpa_guesses *out, dpa_error *err) {
-    *out = (dpa_guesses){.canaries = count};
-    out->correct = DPA_NEW_ARRAY(uint64_t, count + 1, err);
-    return out->correct != NULL ? DPA_OK : DPA_NO_MEMORY;
-}
-
 /* correct[g] = top[⌈g/2⌉] + bottom[⌊g/2⌋], where `correct` holds top. Going down from the largest g
  * overwrites nothing before its last use, since ⌈g/2⌉ ≤ g. */
 static void join_ends(uint64_t *correct, const uint64_t *bottom, size_t count) {
@@ -155,7 +149,8 @@ static dpa_status make_guesses(const double *score, const uint8_t *answer, size_
                                dpa_guess_side side, dpa_guesses *out, dpa_lints *lints,
                                dpa_error *err) {
     ranked r;
-    DPA_TRY(allocate(count, out, err));
+    *out = (dpa_guesses){count, DPA_NEW_ARRAY(uint64_t, count + 1, err)};
+    if (out->correct == NULL) return DPA_NO_MEMORY;
     dpa_status status = rank(score, answer, count, &r, err);
     if (status == DPA_OK) {
         status =

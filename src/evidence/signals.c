@@ -104,17 +104,6 @@ void dpa__features_free(dpa_features *features) {
     *features = (dpa_features){0};
 }
 
-static dpa_status from_array(const char *path, dpa_array *array, dpa_features *out,
-                             dpa_error *err) {
-    if (array->ndim < 1 || array->ndim > 2 || array->count == 0)
-        return dpa__fail_file(err, DPA_BAD_INPUT, path,
-                              "features must be points × features, and not empty");
-    DPA_TRY(dpa__array_to_double(array, err));
-    *out = (dpa_features){array->shape[0], array->ndim == 2 ? array->shape[1] : 1, array->data};
-    array->data = NULL; /* the features own the block now */
-    return DPA_OK;
-}
-
 static dpa_status from_table(const char *path, const dpa_table *table, dpa_features *out,
                              dpa_error *err) {
     const size_t rows = table->rows, columns = table->columns;
@@ -139,7 +128,15 @@ static dpa_status read_array(dpa__stream *stream, const char *member, dpa_featur
                              dpa_error *err) {
     dpa_array array;
     DPA_TRY(dpa__array_from_stream(stream, member, &array, err));
-    const dpa_status status = from_array(dpa__stream_name(stream), &array, out, err);
+    const dpa_status status =
+        array.ndim < 1 || array.ndim > 2 || array.count == 0
+            ? dpa__fail_file(err, DPA_BAD_INPUT, dpa__stream_name(stream),
+                             "features must be points × features, and not empty")
+            : dpa__array_to_double(&array, err);
+    if (status == DPA_OK) {
+        *out = (dpa_features){array.shape[0], array.ndim == 2 ? array.shape[1] : 1, array.data};
+        array.data = NULL; /* the features own the block now */
+    }
     dpa__array_free(&array);
     return status;
 }
