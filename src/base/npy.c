@@ -18,7 +18,7 @@ typedef struct header {
     const dpa__stream *stream;
     const char *start, *at, *end;
     uint64_t offset;
-    int has_descr, has_order, has_shape;
+    unsigned seen; /* a bit for each of the entries */
     dpa__layout layout;
     dpa_array *array;
 } header;
@@ -120,24 +120,24 @@ static dpa_status parse_shape(header *h, dpa_error *err) {
     return DPA_OK;
 }
 
+static const struct {
+    const char *key;
+    dpa_status (*parse)(header *h, dpa_error *err);
+} entries[] = {{"descr", parse_descr}, {"fortran_order", parse_order}, {"shape", parse_shape}};
+enum { ENTRIES = 3, ALL_SEEN = (1 << ENTRIES) - 1 };
+
 static dpa_status parse_entry(header *h, dpa_error *err) {
-    const char *text, *const at = (skip_blanks(h), h->at);
-    size_t length;
-    int *seen = NULL;
-    dpa_status (*parse)(header *, dpa_error *) = NULL;
-    if (take_string(h, &text, &length)) {
-        if (length == 5 && memcmp(text, "descr", 5) == 0)
-            seen = &h->has_descr, parse = parse_descr;
-        else if (length == 13 && memcmp(text, "fortran_order", 13) == 0)
-            seen = &h->has_order, parse = parse_order;
-        else if (length == 5 && memcmp(text, "shape", 5) == 0)
-            seen = &h->has_shape, parse = parse_shape;
-    }
-    if (seen == NULL || *seen)
+    const char *text = NULL, *const at = (skip_blanks(h), h->at);
+    size_t length = 0, i = 0;
+    (void)take_string(h, &text, &length);
+    while (i < ENTRIES &&
+           (strlen(entries[i].key) != length || memcmp(entries[i].key, text, length) != 0))
+        ++i;
+    if (i == ENTRIES || (h->seen >> i & 1U) != 0)
         return fail_at(h, at, "each of 'descr', 'fortran_order', 'shape' once", err);
-    *seen = 1;
+    h->seen |= 1U << i;
     if (!take(h, ':')) return fail_at(h, h->at, "':'", err);
-    return parse(h, err);
+    return entries[i].parse(h, err);
 }
 
 static dpa_status parse_header(header *h, dpa_error *err) {
@@ -150,7 +150,7 @@ static dpa_status parse_header(header *h, dpa_error *err) {
     }
     skip_blanks(h);
     if (h->at != h->end) return fail_at(h, h->at, "nothing after '}'", err);
-    if (!h->has_descr || !h->has_order || !h->has_shape)
+    if (h->seen != ALL_SEEN)
         return fail_at(h, h->start, "each of 'descr', 'fortran_order', 'shape' once", err);
     return DPA_OK;
 }

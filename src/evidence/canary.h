@@ -238,8 +238,8 @@ dpa_status dpa__canary_cosines(dpa_canaries *canaries, const dpa__target *model,
                                const size_t *which, size_t count, double *out,
                                const dpa_progress *progress, dpa_error *err);
 
-/* The same, and the sum of all canaries, for Hadamard canaries (canary_fast.c): one transform per
- * target, for any number of canaries. One of f32 and f64 is NULL. */
+/* The same, and the sum of all canaries, for Hadamard canaries (canary_hadamard.c): one transform
+ * per target, for any number of canaries. One of f32 and f64 is NULL. */
 dpa_status dpa__canary_fast_cosines(dpa_canaries *canaries, const dpa__target *model, size_t models,
                                     const size_t *which, size_t count, double *out,
                                     const dpa_progress *progress, dpa_error *err);

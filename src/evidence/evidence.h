@@ -54,7 +54,10 @@ typedef struct dpa_scores {
     char sha256[2][DPA_SHA256_SIZE]; /* of the files they came from; "" where there is none */
 } dpa_scores;
 
-/* Copies both arrays; free with dpa__scores_free. */
+/* Room for so many scores; free with dpa__scores_free. */
+dpa_status dpa__scores_room(size_t members, size_t nonmembers, dpa_scores *out,
+                            dpa_error *err) DPA_MUST_USE;
+/* Copies both arrays. */
 DPA_API dpa_status dpa__scores_from(const double *member, size_t members, const double *nonmember,
                                     size_t nonmembers, dpa_scores *out,
                                     dpa_error *err) DPA_MUST_USE;

@@ -28,12 +28,10 @@ static dpa_status add_file(dpa_evidence *e, int which, const char *path, const c
 static dpa_status take_scores(dpa_evidence *e, dpa_scores *s, dpa_error *err) {
     const dpa_status status = dpa__evidence_add(e, "members", s->member, s->members, 0, err);
     s->member = NULL;
-    if (status == DPA_OK) {
-        double *none = s->nonmember;
-        s->nonmember = NULL;
-        return dpa__evidence_add(e, "nonmembers", none, s->nonmembers, 0, err);
-    }
-    return status;
+    DPA_TRY(status);
+    double *none = s->nonmember;
+    s->nonmember = NULL;
+    return dpa__evidence_add(e, "nonmembers", none, s->nonmembers, 0, err);
 }
 
 static dpa_status read_scores(const char *path, const char *nonmembers_path, unsigned threads,

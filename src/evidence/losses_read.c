@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/keys.h"
 #include "base/memory.h"
 #include "evidence/columns.h"
 #include "evidence/losses.h"
@@ -135,8 +136,7 @@ dpa_status dpa__losses_read(const dpa_losses_files *files, dpa_losses *out, dpa_
     if (err != NULL) *err = (dpa_error){0};
     if (files->train == NULL)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "losses of training points are needed");
-    if (files->loss != NULL && strcmp(files->loss, "log-odds") != 0 &&
-        strcmp(files->loss, "squared") != 0 && strcmp(files->loss, "absolute") != 0)
+    if (files->loss != NULL && dpa__word_place(files->loss, "log-odds|squared|absolute") < 0)
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "loss: log-odds, squared or absolute is right, not '%s'", files->loss);
     if ((files->train_labels == NULL) != (files->heldout_labels == NULL))

@@ -12,7 +12,7 @@
 
 enum { TINY = 20 };
 
-static dpa_status room_for(size_t members, size_t nonmembers, dpa_scores *out, dpa_error *err) {
+dpa_status dpa__scores_room(size_t members, size_t nonmembers, dpa_scores *out, dpa_error *err) {
     *out = (dpa_scores){.members = members, .nonmembers = nonmembers};
     out->member = DPA_NEW_ARRAY(double, members, err);
     out->nonmember = DPA_NEW_ARRAY(double, nonmembers, err);
@@ -23,7 +23,7 @@ static dpa_status room_for(size_t members, size_t nonmembers, dpa_scores *out, d
 
 dpa_status dpa__scores_from(const double *member, size_t members, const double *nonmember,
                             size_t nonmembers, dpa_scores *out, dpa_error *err) {
-    DPA_TRY(room_for(members, nonmembers, out, err));
+    DPA_TRY(dpa__scores_room(members, nonmembers, out, err));
     if (members > 0) memcpy(out->member, member, members * sizeof *member);
     if (nonmembers > 0) memcpy(out->nonmember, nonmember, nonmembers * sizeof *nonmember);
     return DPA_OK;
@@ -181,7 +181,7 @@ dpa_status dpa__scores_prepare_here(dpa_scores *s, dpa_lints *lints, dpa_error *
 
 dpa_status dpa__scores_prepare(const dpa_scores *given, unsigned threads, dpa_scores *out,
                                dpa_lints *lints, dpa_error *err) {
-    DPA_TRY(room_for(given->members, given->nonmembers, out, err));
+    DPA_TRY(dpa__scores_room(given->members, given->nonmembers, out, err));
     return prepare(given, out, threads, lints, err);
 }
 

@@ -98,13 +98,7 @@ static dpa_status cut(const dpa__columns *c, const uint32_t *codes, size_t group
     size_t count[2] = {0, 0};
     for (size_t i = 0; i < c->table->rows; ++i)
         if (codes == NULL || codes[i] == group) ++count[c->answer[i]];
-    *out = (dpa_scores){.members = count[1], .nonmembers = count[0]};
-    out->member = DPA_NEW_ARRAY(double, count[1], err);
-    out->nonmember = DPA_NEW_ARRAY(double, count[0], err);
-    if (out->member == NULL || out->nonmember == NULL) {
-        dpa__scores_free(out);
-        return DPA_NO_MEMORY;
-    }
+    DPA_TRY(dpa__scores_room(count[1], count[0], out, err));
     double *next[2] = {out->nonmember, out->member};
     for (size_t i = 0; i < c->table->rows; ++i)
         if (codes == NULL || codes[i] == group) *next[c->answer[i]]++ = c->value[i];
