@@ -157,12 +157,6 @@ int dpa__number_whole(const char *text, double *out) {
     return dpa__number_parse(&text, end, out) == DPA__NUMBER_OK && text == end && !isnan(*out);
 }
 
-const char *dpa__number_problem(dpa__number result) {
-    return result == DPA__NUMBER_LARGE  ? "is too large for a double"
-           : result == DPA__NUMBER_LONG ? "has more than 1000 characters"
-                                        : "is not a number";
-}
-
 double dpa__half_to_double(uint16_t half) {
     const int exponent_bits = half >> 10 & 31, fraction = half & 1023;
     const double sign = half >> 15 ? -1.0 : 1.0;

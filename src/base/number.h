@@ -18,8 +18,6 @@ typedef enum dpa__number {
 /* Parses the longest number at *at (sign, digits, point, exponent; inf, infinity, nan in any case)
  * and moves *at behind it. A number too small for a double becomes 0. */
 DPA_API dpa__number dpa__number_parse(const char **at, const char *end, double *out);
-/* What is wrong, as part of an error text. */
-const char *dpa__number_problem(dpa__number result);
 
 double dpa__half_to_double(uint16_t half);
 

@@ -30,6 +30,12 @@ static int at_line_end(const char *p, const char *end) {
     return p == end || *p == '\n';
 }
 
+static const char *problem_of(dpa__number result) {
+    return result == DPA__NUMBER_LARGE  ? "is too large for a double"
+           : result == DPA__NUMBER_LONG ? "has more than 1000 characters"
+                                        : "is not a number";
+}
+
 static dpa_status fail_number(const numbers *n, const char *start, const char *p, const char *end,
                               dpa__number result, dpa_error *err) {
     char found[DPA__EXCERPT_SIZE];
@@ -38,8 +44,7 @@ static dpa_status fail_number(const numbers *n, const char *start, const char *p
     (void)dpa__excerpt(found, p, end);
     if (result != DPA__NUMBER_OK)
         return dpa__fail_line(err, DPA_BAD_INPUT, name, n->line, column,
-                              "'%s' %s; one number a line is right", found,
-                              dpa__number_problem(result));
+                              "'%s' %s; one number a line is right", found, problem_of(result));
     return dpa__fail_line(err, DPA_BAD_INPUT, name, n->line, column,
                           "found '%s' after the number; one number a line is right", found);
 }
