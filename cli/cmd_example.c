@@ -106,7 +106,7 @@ static int is_there(const char *path, const char *bytes, size_t count) {
     char *found = NULL;
     size_t found_count = 0;
     if (access(path, F_OK) != 0) return 0;
-    if (dpa__file_read_all(path, &found, &found_count, NULL) != DPA_OK) return -1;
+    if (dpa__file_read(path, DPA__ANY_SIZE, &found, &found_count, NULL) != DPA_OK) return -1;
     const int same = found_count == count && memcmp(found, bytes, count) == 0;
     free(found);
     return same ? 1 : -1;
@@ -117,7 +117,8 @@ static int copy_file(const char *from, const char *to, mode_t mode) {
     size_t count = 0;
     dpa_error err;
     int code = 0;
-    if (dpa__file_read_all(from, &bytes, &count, &err) != DPA_OK) return library_error(&err);
+    if (dpa__file_read(from, DPA__ANY_SIZE, &bytes, &count, &err) != DPA_OK)
+        return library_error(&err);
     const int there = is_there(to, bytes, count);
     if (there < 0) {
         (void)fprintf(stderr,

@@ -94,7 +94,7 @@ static int print_in(const char *folder, const char *page, const char *path) {
         return EXIT_FAILURE_RUNNING;
     }
     (void)snprintf(name, sizeof name, "%.2000s/page.pdf", folder);
-    if (dpa__file_read_all(name, &pdf, &size, NULL) != DPA_OK || size == 0) {
+    if (dpa__file_read(name, DPA__ANY_SIZE, &pdf, &size, NULL) != DPA_OK || size == 0) {
         free(pdf);
         (void)fprintf(stderr, "dpaudit report: Chromium did not print the page\n");
         return EXIT_FAILURE_RUNNING;
