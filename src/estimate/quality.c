@@ -18,7 +18,7 @@
 #include "base/rng.h"
 #include "estimate/roc.h"
 #include "estimate/scores.h"
-#include "evidence/scores_sort.h"
+#include "evidence/evidence.h"
 #include "math/dist.h"
 #include "math/logspace.h"
 
