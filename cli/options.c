@@ -29,11 +29,13 @@ int parse_count(const char *text, uint64_t *out) {
 const char *parse_numbers(const char *text, number_list *out) {
     for (;; ++text) {
         const char *at = text, *end = text + strcspn(text, ",");
-        double *grown = realloc(out->items, (out->count + 1) * sizeof *grown);
-        if (grown != NULL) out->items = grown;
-        if (grown == NULL || dpa__number_parse(&at, end, &grown[out->count++]) != DPA__NUMBER_OK ||
-            at != end)
+        double *grown = realloc(out->items, (out->count + 1) * sizeof *grown), value = NAN;
+        if (grown == NULL) return text;
+        out->items = grown;
+        /* nan means "not given" in the options */
+        if (dpa__number_parse(&at, end, &value) != DPA__NUMBER_OK || at != end || isnan(value))
             return text;
+        grown[out->count++] = value;
         text = end;
         if (*text == '\0') return NULL;
     }
