@@ -103,8 +103,12 @@ static dpa_status population_new(const dpa__fit *fit, size_t target, double **ou
     return status;
 }
 
+/* Ratios are exact to about 1e-14: what is nearer than this is a tie, as of points whose
+ * probability is 1 in every model, and a tie is not below. */
+static const double TIE = 1e-12;
+
 static double limit_of(const dpa__fit *fit, double ratio) {
-    return ratio / fit->opts->gamma;
+    return ratio / fit->opts->gamma * (1 - TIE);
 }
 
 enum { SEARCHES = 16 };

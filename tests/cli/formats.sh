@@ -29,6 +29,7 @@ for name in ("signals", "population"):
     shape, values = load(name + ".npy")
     save(f"{name}-twice.npy", shape + (2,), [x for x in values for _ in range(2)], "<f8")
     save(f"{name}-nothing.npy", shape, [-1e4] * len(values), "<f8")
+    save(f"{name}-sure.npy", shape, [38 + i % 7 for i in range(len(values))], "<f8")  # probability 1 to the last bit
 points = shape[1] # of the population: for every second point all models agree, on probability 0 or on 0.5
 for name, logit in ("none", -1e4), ("half", 0.0):
     mixed = [logit if i % points % 2 else x for i, x in enumerate(values)]
@@ -69,6 +70,10 @@ for population in population population-nothing; do
 s = {float(line.split(',')[0]) for line in open('out').read().split()[1:]}
 assert len(s) == 1 and 0 <= s.pop() <= 1" || fail "rmia of signals that say nothing"
 done
+
+# Every model is sure: ties, whatever the sums round to, and a tie is not below.
+run 0 attack rmia --signals signals-sure.npy --members membership.npy --population population-sure.npy
+[ "$(tail -n +2 out | cut -d, -f1 | sort -u)" = 0 ] || fail "rmia of models that are sure: $(tail -n +2 out | cut -d, -f1 | sort | uniq -c)"
 
 # Probabilities that all models agree on have the same ratio, 0 as well as 0.5.
 for kind in logit loss; do
