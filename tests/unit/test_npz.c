@@ -166,6 +166,11 @@ static void text_and_names(void **state) {
     assert_string_equal(found[0], "b");
     assert_string_equal(found[1], longest);
     assert_ok(dpa__npz_names(path, found, 2, &count, &err));
+    assert_true(dpa__npz_has(path, "b") && !dpa__npz_has(path, "c")); /* as long, and another */
+    dpa_array one;
+    assert_ok(dpa__array_read(path, "b", &one, &err));
+    assert_int_equal(one.count, 3);
+    dpa__array_free(&one);
     assert_int_equal(dpa__npz_names(path, found, 1, &count, &err), DPA_BAD_INPUT);
     assert_string_equal(err.text, "more than 1 arrays, or a name longer than 31 bytes");
     assert_string_equal(err.place, path);

@@ -252,6 +252,14 @@ static void failures(void **state) {
     (void)state;
     dpa_array a;
     dpa_error err;
+    /* a magic number and nothing else is a file that was cut, not text */
+    assert_int_equal(read_bytes("\xfd"
+                                "7zXZ\0",
+                                6, NULL, &a, &err),
+                     DPA_BAD_INPUT);
+    assert_non_null(strstr(err.text, "the xz data"));
+    assert_int_equal(read_bytes("\x1f\x8b", 2, NULL, &a, &err), DPA_BAD_INPUT);
+    assert_non_null(strstr(err.text, "the gzip data"));
     assert_int_equal(dpa__array_read("/nonexistent/x", NULL, &a, &err), DPA_BAD_INPUT);
     assert_string_equal(err.place, "/nonexistent/x");
     assert_string_equal(err.text, "No such file or directory");
