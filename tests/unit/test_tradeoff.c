@@ -319,6 +319,14 @@ static void bad_arguments(void **state) {
     refused(dpa_curve_gaussian(-1, out, err), DPA_BAD_ARGUMENT);
     refused(dpa_curve_laplace(NAN, out, err), DPA_BAD_ARGUMENT);
     const double good = 0.5, bad = 1.5, nan = NAN;
+    /* of a curve that would have an answer for any number */
+    assert_ok(dpa_curve_points(&good, &good, 1, &c, NULL));
+    assert_true(isnan(dpa__curve_tpr(c, 1.1)) && isnan(dpa__curve_tpr(c, -0.1)));
+    assert_true(isnan(dpa_curve_fnr(c, 1.1)) && isnan(dpa_curve_fpr(c, -0.1)));
+    assert_true(isnan(dpa__curve_fpr_at_tpr(c, 1.1)) && isnan(dpa__curve_log_fnr(c, 0.1)));
+    assert_true(isnan(dpa_curve_epsilon(c, -0.1)) && isnan(dpa_curve_delta(c, -1)));
+    dpa_curve_free(c);
+    c = NULL;
     refused(dpa_curve_points(&good, &bad, 1, out, err), DPA_BAD_INPUT);
     refused(dpa_curve_points(&nan, &good, 1, out, err), DPA_BAD_INPUT);
     const double two[] = {0.5, 0.5}, wrong[] = {0.5, -0.1};
