@@ -61,6 +61,7 @@ def prepare(folder):
     two = (folder / "two-toy-dp.yaml").read_text()
     (folder / "two-shuffled.yaml").write_text(two.replace("sampling: poisson", "sampling: shuffle").replace("epsilon: 3", "sigma: 1"))
     (folder / "two-target.yaml").write_text(two.replace("sampling: poisson", "sampling: shuffle"))
+    (folder / "two-alone.yaml").write_text((folder / "two-toy.yaml").read_text().replace("  heldout: 400..600\n", ""))
     (folder / "two-average.yaml").write_text((folder / "two-toy.yaml").read_text() + "  average: mean\n")
     (folder / "curve.csv").write_text("fpr,fnr\n0,1\n0.1,0.6\n0.3,0.3\n0.6,0.1\n1,0\n")
     (folder / "cosines.txt").write_text("".join(f"{(i * 7 % 20 - 9.5) / 1000 + 0.03!r}\n" for i in range(200)))
