@@ -34,33 +34,42 @@ static dpa_status find_entry(const dpa_precision *plan, const dpa__model *model,
     return DPA_OK;
 }
 
-static dpa_status interval(const dpa_precision *plan, const dpa__model *model,
-                           const dpa__entry *entry, uint64_t n, dpa_precision_answer *out,
-                           dpa_error *err) {
+/* An interval that is asked for at one size after the other. */
+typedef struct question {
+    const dpa_precision *plan;
+    dpa__model model;
+    const dpa__entry *entry;
+    double asked;
+} question;
+
+static dpa_status interval(question *q, uint64_t n, dpa_precision_answer *out, dpa_error *err) {
+    const dpa_precision *plan = q->plan;
+    const dpa_progress *progress = &plan->progress;
     const uint64_t fn = (uint64_t)llround(plan->fnr * (double)n);
     const uint64_t fp = (uint64_t)llround(plan->fpr * (double)n);
     const dpa_counts counts = {fn, n - fn, fp, n - fp};
     dpa_request request;
     dpa_result result;
+    if (progress->call != NULL && progress->call(progress->user, "sizes tried", q->asked++, 0))
+        return dpa__fail(err, DPA_CANCELLED, "stopped on request");
     dpa__request_init(&request);
     request.delta = plan->delta;
     request.confidence = plan->confidence;
     request.sides = 2;
-    DPA_TRY(dpa__estimate_one(entry, &counts, model, &request, &result, err));
+    DPA_TRY(dpa__estimate_one(q->entry, &counts, &q->model, &request, &result, err));
     *out = (dpa_precision_answer){n, result.epsilon_lower, result.epsilon_upper};
     return DPA_OK;
 }
 
-static dpa_status search(const dpa_precision *plan, const dpa__model *model,
-                         const dpa__entry *entry, double width, uint64_t most,
-                         dpa_precision_answer *out, dpa_error *err) {
+static dpa_status search(question *q, double width, uint64_t most, dpa_precision_answer *out,
+                         dpa_error *err) {
     uint64_t low = 0, high = 1;
     dpa_precision_answer answer;
-    DPA_TRY(interval(plan, model, entry, high, out, err));
+    DPA_TRY(interval(q, high, out, err));
     while (!(out->upper - out->lower <= width) && high < most) {
         low = high;
         high = high > most / 2 ? most : 2 * high;
-        DPA_TRY(interval(plan, model, entry, high, out, err));
+        DPA_TRY(interval(q, high, out, err));
     }
     if (!(out->upper - out->lower <= width)) {
         out->size = 0;
@@ -68,7 +77,7 @@ static dpa_status search(const dpa_precision *plan, const dpa__model *model,
     }
     while (high - low > 1) {
         const uint64_t middle = low + (high - low) / 2;
-        DPA_TRY(interval(plan, model, entry, middle, &answer, err));
+        DPA_TRY(interval(q, middle, &answer, err));
         if (answer.upper - answer.lower <= width) {
             high = middle;
             *out = answer;
@@ -82,18 +91,16 @@ static dpa_status search(const dpa_precision *plan, const dpa__model *model,
 /* width NaN: the interval for `n`; else the smallest n, up to `n`, with this width. */
 static dpa_status run(const dpa_precision *plan, double width, uint64_t n,
                       dpa_precision_answer *out, dpa_error *err) {
-    dpa__model model;
-    const dpa__entry *entry;
+    question q = {.plan = plan};
     DPA_TRY(check(plan, err));
     if (n < 1 || n > MOST_SAMPLES)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "%llu observations: 1 to 1e9 can be planned",
                          (unsigned long long)n);
-    DPA_TRY(dpa__model_open(plan->family, plan->delta, &model, err));
-    dpa_status status = find_entry(plan, &model, &entry, err);
+    DPA_TRY(dpa__model_open(plan->family, plan->delta, &q.model, err));
+    dpa_status status = find_entry(plan, &q.model, &q.entry, err);
     if (status == DPA_OK)
-        status = isnan(width) ? interval(plan, &model, entry, n, out, err)
-                              : search(plan, &model, entry, width, n, out, err);
-    dpa__model_close(&model);
+        status = isnan(width) ? interval(&q, n, out, err) : search(&q, width, n, out, err);
+    dpa__model_close(&q.model);
     return status;
 }
 

@@ -118,6 +118,7 @@ DPA_API dpa_status dpa__plan_ceiling(const char *family, uint64_t observations, 
 typedef struct dpa_precision {
     const char *family, *method;
     double fnr, fpr, delta, confidence;
+    dpa_progress progress; /* asked before each size that is tried */
 } dpa_precision;
 typedef struct dpa_precision_answer {
     uint64_t size; /* n */

@@ -532,11 +532,11 @@ static dpa_status put_all_needed(precision *c, dpa_error *err) {
     for (size_t m = 0; m < PRECISE; ++m) is_listed |= dpa__list_asks(request->method, precise[m]);
     for (size_t f = 0; (family = family_at(request, f)) != NULL; ++f)
         for (size_t m = 0; m < (is_listed ? PRECISE : 1); ++m) {
-            const dpa_precision plan = {family,         is_listed ? precise[m] : request->method,
-                                        c->query->fnr,  c->query->fpr,
-                                        request->delta, request->confidence};
-            if (!is_listed || dpa__list_asks(request->method, precise[m]))
-                DPA_TRY(put_needed(c, &plan, err));
+            const char *method = is_listed ? precise[m] : request->method;
+            const dpa_precision plan = {family,           method,         c->query->fnr,
+                                        c->query->fpr,    request->delta, request->confidence,
+                                        request->progress};
+            if (dpa__list_asks(request->method, method)) DPA_TRY(put_needed(c, &plan, err));
         }
     return DPA_OK;
 }
@@ -592,7 +592,9 @@ dpa_status dpa__audit_plan(const dpa_plan_query *query, const dpa_request *reque
     DPA_TRY(dpa__request_check(request, err));
     DPA_TRY(check(query, request, err));
     DPA_TRY(dpa__report_new("plan", request, &report, err));
+    report->request.progress = request->progress; /* during this call */
     if (has_claim(query, request)) status = fill(report, query, err);
     if (status == DPA_OK && !isnan(query->half_width)) status = plan_precision(report, query, err);
+    report->request.progress = (dpa_progress){0};
     return dpa__report_end(report, status, out);
 }

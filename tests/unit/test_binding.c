@@ -8,6 +8,7 @@
 #include "dpaudit/evidence.h"
 #include "dpaudit/judge.h"
 #include "report/binding.h"
+#include "report/model.h"
 #include "report/report.h"
 
 static void queries(void **state) {
@@ -296,6 +297,42 @@ static void flag_stops(void **state) {
     dpa_free(stop);
 }
 
+/* A plan asks whether to stop before each power and each size that it tries. */
+static void plans_stop(void **state) {
+    (void)state;
+    dpa_error err;
+    dpa_request *request = NULL;
+    dpa_report *report = NULL;
+    dpa_progress *stop = dpa__stop_new();
+    assert_non_null(stop);
+    assert_ok(dpa__request_new(&request, &err));
+    dpa__request_progress(request, stop);
+    const char *const asks[][3][2] = {{{"half-width", "0.5"}, {"fnr", "0.1"}, {"fpr", "0.1"}},
+                                      {{"size", "10"}, {"leak", "4"}, {"game", "runs"}}};
+    snprintf(request->family, sizeof request->family, "dp");
+    snprintf(request->method, sizeof request->method, "cp");
+    for (size_t a = 0; a < 2; ++a) {
+        dpa_plan_query *query = NULL;
+        assert_ok(dpa__query_new("plan", (void **)&query, &err));
+        for (size_t k = 0; k < 3; ++k)
+            assert_ok(dpa__query_set("plan", query, asks[a][k][0], asks[a][k][1], &err));
+        if (a == 1) request->claim_epsilon = 1;
+        assert_ok(dpa__audit_plan(query, request, &report, &err));
+        assert_null(report->request.progress.call);
+        dpa_report_free(report);
+        dpa__stop_set(stop);
+        assert_int_equal(dpa__audit_plan(query, request, &report, &err), DPA_CANCELLED);
+        assert_null(report);
+        dpa_free(stop);
+        stop = dpa__stop_new();
+        assert_non_null(stop);
+        dpa__request_progress(request, stop);
+        dpa__query_free("plan", query);
+    }
+    dpa_free(stop);
+    dpa_free(request);
+}
+
 static void errors(void **state) {
     (void)state;
     const dpa_error err = {.place = "a.csv:3", .text = "no number"};
@@ -311,6 +348,7 @@ int main(void) {
         cmocka_unit_test(arrays),           cmocka_unit_test(phases),
         cmocka_unit_test(judged_by_handle), cmocka_unit_test(flag_stops),
         cmocka_unit_test(errors),           cmocka_unit_test(refusals_leave_nothing),
+        cmocka_unit_test(plans_stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
