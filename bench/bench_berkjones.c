@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The Berk–Jones level: times the exact recursion and the table. `bench_berkjones table` writes
- * src/estimate/berkjones_table.c (about two minutes). */
+ * src/estimate/rates/berkjones_table.c (about two minutes). */
 #include <math.h>
 #include <string.h>
 
 #include "bench.h"
-#include "estimate/berkjones.h"
+#include "estimate/rates/berkjones.h"
 
 static int print_table(void) {
     (void)printf(

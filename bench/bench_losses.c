@@ -8,7 +8,7 @@
 
 #include "base/data.h"
 #include "base/rng.h"
-#include "estimate/epsilon_star.h"
+#include "estimate/losses/epsilon_star.h"
 
 enum { N = 1000000, ROUNDS = 3, STEPS = 5 };
 

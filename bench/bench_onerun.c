@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "account/account.h"
-#include "estimate/onerun.h"
+#include "estimate/onerun/onerun.h"
 #include "math/dist.h"
 
 static double pair_cost(void) {

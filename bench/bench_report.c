@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "bench.h"
 #include "judge/judge.h"
-#include "report/model.h"
+#include "report/model/model.h"
 
 enum { COUNT = 500000, ROUNDS = 5 };
 

@@ -14,11 +14,11 @@
 #include "base/clock.h"
 #include "base/rng.h"
 #include "bench.h"
-#include "estimate/posterior.h"
+#include "estimate/rates/posterior.h"
 #include "estimate/scores.h"
 #include "judge/judge.h"
 #include "math/dist.h"
-#include "report/report.h"
+#include "report/model/report.h"
 
 static double price_of_beta(const dpa__posterior *p) {
     const double a = p->fnr.a, b = p->fnr.b, n = a + b, middle = a / n;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "estimate/cosine.h"
+#include "estimate/cosines/cosine.h"
 #include "output.h"
 
 typedef struct cosines_options {

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "estimate/sequential.h"
+#include "estimate/sequential/sequential.h"
 #include "output.h"
 
 typedef struct selftest_options {

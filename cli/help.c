@@ -3,7 +3,7 @@
 #include "help.h"
 
 #include "estimate/scores.h"
-#include "report/model.h"
+#include "report/model/model.h"
 
 #include <string.h>
 

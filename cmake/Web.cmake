@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The report's script: bundled by npm in the build tree (a source archive brings it ready in web/dist), embedded by
-# src/report/assets.c. Without npm (DPA_WEB=OFF) reports have tables instead of charts and say so.
+# src/report/render/assets.c. Without npm (DPA_WEB=OFF) reports have tables instead of charts and say so.
 find_program(NPM npm)
 set(DPA_WEB_READY ${CMAKE_SOURCE_DIR}/web/dist/report.js)
 if(NPM OR EXISTS ${DPA_WEB_READY})
@@ -39,7 +39,7 @@ if(DPA_WEB)
   set(DPA_WEB_FILES ${DPA_WEB_SCRIPT} ${DPA_WEB_DIR}/dist/report_hash.h)
 endif()
 
-set_source_files_properties(${CMAKE_SOURCE_DIR}/src/report/assets.c TARGET_DIRECTORY dpaudit_objects PROPERTIES
+set_source_files_properties(${CMAKE_SOURCE_DIR}/src/report/render/assets.c TARGET_DIRECTORY dpaudit_objects PROPERTIES
   COMPILE_DEFINITIONS "DPA_STYLE_SHEET=\"${CMAKE_SOURCE_DIR}/web/style.css\";DPA_CHARTS=\"${CMAKE_SOURCE_DIR}/web/charts.json\";${DPA_WEB_DEFINITION}"
   INCLUDE_DIRECTORIES "${DPA_WEB_DIR}/dist"
   OBJECT_DEPENDS "${CMAKE_SOURCE_DIR}/web/style.css;${CMAKE_SOURCE_DIR}/web/charts.json;${DPA_WEB_FILES}")

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "estimate/landscape.h"
+#include "estimate/losses/landscape.h"
 
 static void must(int condition) {
     if (!condition) abort();

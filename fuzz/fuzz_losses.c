@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "estimate/epsilon_star.h"
+#include "estimate/losses/epsilon_star.h"
 
 enum { MOST = 300, PARTS = 4, RARE = 256 };
 

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "estimate/onerun.h"
+#include "estimate/onerun/onerun.h"
 #include "evidence/guesses.h"
 
 enum { MOST = 200 };

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "report/html.h"
+#include "report/render/html.h"
 
 static size_t count_of(const char *text, const char *word) {
     size_t count = 0;

@@ -9,14 +9,14 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "estimate/cosine.h"
-#include "estimate/epsilon_star.h"
-#include "estimate/exact.h"
-#include "estimate/onerun.h"
-#include "estimate/rank.h"
-#include "estimate/rates.h"
-#include "estimate/ratio.h"
-#include "estimate/scan.h"
+#include "estimate/cosines/cosine.h"
+#include "estimate/losses/epsilon_star.h"
+#include "estimate/onerun/onerun.h"
+#include "estimate/ranks/rank.h"
+#include "estimate/ranks/scan.h"
+#include "estimate/rates/exact.h"
+#include "estimate/rates/rates.h"
+#include "estimate/rates/ratio.h"
 
 #define EVERY_FAMILY "every family"
 #define PURE_DP "dp at delta 0"

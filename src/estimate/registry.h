@@ -4,7 +4,7 @@
 #define DPA_ESTIMATE_REGISTRY_H
 
 #include "estimate/model.h"
-#include "estimate/power.h"
+#include "estimate/plan/power.h"
 #include "estimate/scores.h"
 
 typedef struct dpa__entry dpa__entry;
@@ -23,7 +23,7 @@ typedef dpa_status dpa__scores_fn(const char *method, const dpa__model *model,
 /* How accurately a power is needed: by an approximate law or few simulated audits, or as exactly as
  * possible. */
 typedef enum dpa__care { DPA__ROUGHLY, DPA__CAREFULLY } dpa__care;
-typedef struct dpa__plan dpa__plan; /* estimate/plan.h */
+typedef struct dpa__plan dpa__plan; /* estimate/plan/plan.h */
 
 enum dpa__in_games {
     DPA__IN_RUNS = 1 << DPA_PLAN_RUNS | 1 << DPA_PLAN_STEPS,

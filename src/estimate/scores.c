@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "estimate/rank.h"
+#include "estimate/ranks/rank.h"
+#include "estimate/ranks/scan.h"
+#include "estimate/rates/select.h"
 #include "estimate/registry.h"
-#include "estimate/scan.h"
-#include "estimate/select.h"
 
 typedef struct audit {
     const dpa_scores *scores;

@@ -6,7 +6,7 @@
 #include "estimate/registry.h"
 #include "evidence/canary.h"
 #include "judge/judge.h"
-#include "report/model.h"
+#include "report/model/model.h"
 
 /* What the claim promises, in the terms of the evidence. */
 typedef struct dpa__promise {

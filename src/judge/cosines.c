@@ -13,10 +13,10 @@
 
 #include "account/family.h"
 #include "base/error.h"
-#include "estimate/cosine.h"
-#include "estimate/power.h"
+#include "estimate/cosines/cosine.h"
+#include "estimate/plan/power.h"
 #include "judge/case.h"
-#include "report/model.h"
+#include "report/model/model.h"
 
 typedef struct sample {
     dpa_cosines last, rounds; /* final model; all rounds (observed NULL: none) */

@@ -12,7 +12,7 @@
 #include "dpaudit/status.h"
 #include "estimate/estimate.h"
 #include "evidence/evidence.h"
-#include "report/report.h"
+#include "report/model/report.h"
 
 /* Which test decides. Whatever is not set is chosen by the rule in docs/judging.md, which looks at
  * the claim and at the kind of evidence, never at its numbers. */

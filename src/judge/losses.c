@@ -8,9 +8,9 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "estimate/epsilon_star.h"
+#include "estimate/losses/epsilon_star.h"
 #include "judge/case.h"
-#include "report/model.h"
+#include "report/model/model.h"
 
 enum { RATE_POINTS = 100, GOODNESS_SIZES = 10 };
 

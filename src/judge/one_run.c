@@ -12,13 +12,13 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/rng.h"
-#include "estimate/onerun.h"
+#include "estimate/onerun/onerun.h"
 #include "estimate/registry.h"
 #include "estimate/scores.h"
 #include "evidence/guesses.h"
 #include "judge/case.h"
-#include "report/model.h"
-#include "report/value.h"
+#include "report/model/model.h"
+#include "report/model/value.h"
 
 enum { GRID_SIZE = 32 };
 

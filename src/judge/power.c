@@ -8,10 +8,10 @@
 
 #include "account/account.h"
 #include "base/error.h"
-#include "estimate/exact.h"
-#include "estimate/power.h"
+#include "estimate/plan/power.h"
+#include "estimate/ranks/scan.h"
+#include "estimate/rates/exact.h"
 #include "estimate/registry.h"
-#include "estimate/scan.h"
 #include "estimate/scores.h"
 #include "judge/case.h"
 #include "tradeoff/tradeoff.h"

@@ -8,7 +8,7 @@
 #include "account/account.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "estimate/cosine.h"
+#include "estimate/cosines/cosine.h"
 #include "judge/case.h"
 #include "tradeoff/tradeoff.h"
 

@@ -8,9 +8,9 @@
 #include "account/family.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "estimate/posterior.h"
+#include "estimate/rates/posterior.h"
+#include "estimate/rates/select.h"
 #include "estimate/registry.h"
-#include "estimate/select.h"
 #include "judge/rates.h"
 
 enum { POSTERIOR_POINTS = 120 };

@@ -17,10 +17,10 @@
 #include "account/family.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "estimate/exact.h"
 #include "estimate/model.h"
+#include "estimate/rates/exact.h"
+#include "estimate/rates/select.h"
 #include "estimate/registry.h"
-#include "estimate/select.h"
 #include "judge/case.h"
 
 double dpa__shared_confidence(double confidence, size_t tests) {

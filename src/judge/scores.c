@@ -7,13 +7,13 @@
 
 #include "base/error.h"
 #include "base/threads.h"
-#include "estimate/rates.h"
+#include "estimate/rates/rates.h"
 #include "estimate/registry.h"
 #include "estimate/scores.h"
-#include "estimate/sequential.h"
+#include "estimate/sequential/sequential.h"
 #include "evidence/evidence.h"
 #include "judge/rates.h"
-#include "report/model.h"
+#include "report/model/model.h"
 
 /* The scores in their order of arrival, for methods that need it (owned by the evidence), and
  * prepared (sorted). */

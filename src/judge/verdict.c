@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "report/value.h"
+#include "report/model/value.h"
 
 void dpa__verdict_begin(dpa_report *report, const dpa_claim *claim, double epsilon) {
     report->verdict = (dpa__verdict){.is_made = 1,

@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "judge/case.h"
-#include "report/model.h"
-#include "report/value.h"
+#include "report/model/model.h"
+#include "report/model/value.h"
 
 /* Plain arrays do not say what kind of evidence they are, so the stored result tells. */
 static dpa_status open_evidence(const json_t *result, const char *const *paths, size_t count,

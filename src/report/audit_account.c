@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "report/model.h"
+#include "report/model/model.h"
 
 void dpa__account_query_init(dpa_account_query *query) {
     *query = (dpa_account_query){.epsilon = NAN, .fpr = NAN, .check = NAN};

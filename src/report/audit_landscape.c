@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "estimate/landscape.h"
-#include "report/model.h"
+#include "estimate/losses/landscape.h"
+#include "report/model/model.h"
 
 enum { DENSITY_POINTS = 101, MOST_NAME = 23 }; /* MOST_NAME: columns for both names together */
 

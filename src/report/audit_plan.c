@@ -7,10 +7,10 @@
 #include "account/family.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "estimate/plan.h"
+#include "estimate/plan/plan.h"
 #include "estimate/registry.h"
-#include "report/model.h"
-#include "report/value.h"
+#include "report/model/model.h"
+#include "report/model/value.h"
 
 void dpa__plan_query_init(dpa_plan_query *query) {
     *query = (dpa_plan_query){.game = "",

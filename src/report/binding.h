@@ -9,7 +9,7 @@
 
 #include "attack/attack.h"
 #include "evidence/canary.h"
-#include "report/report.h"
+#include "report/model/report.h"
 
 /* A progress that stops a call once dpa__stop_set was called, from any thread; NULL if there is no
  * memory. Free it with dpa_free when no call uses it any more. */

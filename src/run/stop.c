@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "estimate/sequential.h"
+#include "estimate/sequential/sequential.h"
 
 typedef struct class_of_scores {
     double *items; /* scores as they were pushed */

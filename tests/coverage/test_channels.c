@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "estimate/onerun.h"
-#include "estimate/power.h"
-#include "estimate/rank.h"
+#include "estimate/onerun/onerun.h"
+#include "estimate/plan/power.h"
+#include "estimate/ranks/rank.h"
 #include "estimate/registry.h"
 #include "estimate/scores.h"
 #include "prepared.h"

@@ -5,7 +5,7 @@
 #include "canaries.h"
 
 #include "base/rng.h"
-#include "estimate/cosine.h"
+#include "estimate/cosines/cosine.h"
 #include "evidence/canary.h"
 #include "tradeoff/tradeoff.h"
 

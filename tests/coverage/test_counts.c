@@ -10,10 +10,10 @@
  * table per method serves all mechanisms. */
 #include "check.h"
 
-#include "estimate/berkjones.h"
 #include "estimate/model.h"
-#include "estimate/posterior.h"
-#include "estimate/rates.h"
+#include "estimate/rates/berkjones.h"
+#include "estimate/rates/posterior.h"
+#include "estimate/rates/rates.h"
 #include "estimate/scores.h"
 #include "math/dist.h"
 

@@ -4,7 +4,7 @@
 #include "canaries.h"
 
 #include "base/rng.h"
-#include "estimate/cosine.h"
+#include "estimate/cosines/cosine.h"
 #include "tradeoff/tradeoff.h"
 
 enum { DIM = 4096, MOST = 1024, RUNS = 30 };

@@ -10,8 +10,8 @@
 
 #include "account/family.h"
 #include "base/rng.h"
-#include "estimate/rank.h"
-#include "estimate/scan.h"
+#include "estimate/ranks/rank.h"
+#include "estimate/ranks/scan.h"
 #include "estimate/scores.h"
 #include "prepared.h"
 

@@ -5,7 +5,7 @@
 #include "check.h"
 
 #include "base/rng.h"
-#include "estimate/epsilon_star.h"
+#include "estimate/losses/epsilon_star.h"
 
 enum { REPEATS = 2000, N = 300 };
 static const double DELTA = 1e-5, CONFIDENCE = 0.9;

@@ -4,7 +4,7 @@
 #include "game/table.h"
 
 #include "account/account.h"
-#include "estimate/onerun.h"
+#include "estimate/onerun/onerun.h"
 #include "evidence/guesses.h"
 #include "game/one_run.h"
 

@@ -9,7 +9,7 @@
 #include "judged.h"
 
 #include "base/rng.h"
-#include "estimate/cosine.h"
+#include "estimate/cosines/cosine.h"
 #include "federate/federation.h"
 
 static const double target = 3.0, delta = 1e-3;

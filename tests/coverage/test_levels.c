@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-#include "estimate/exact.h"
-#include "estimate/scan.h"
+#include "estimate/ranks/scan.h"
+#include "estimate/rates/exact.h"
 #include "math/dist.h"
 
 static int is_full;

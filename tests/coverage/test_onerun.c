@@ -9,10 +9,10 @@
 #include "check.h"
 
 #include "base/rng.h"
-#include "estimate/onerun.h"
+#include "estimate/onerun/onerun.h"
 #include "evidence/guesses.h"
 #include "math/dist.h"
-#include "report/report.h"
+#include "report/model/report.h"
 
 static const double p = 0.05;
 

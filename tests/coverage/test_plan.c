@@ -6,10 +6,10 @@
 
 #include "account/account.h"
 #include "base/rng.h"
-#include "estimate/cosine.h"
-#include "estimate/onerun.h"
-#include "estimate/plan.h"
-#include "estimate/power.h"
+#include "estimate/cosines/cosine.h"
+#include "estimate/onerun/onerun.h"
+#include "estimate/plan/plan.h"
+#include "estimate/plan/power.h"
 #include "estimate/scores.h"
 #include "tradeoff/tradeoff.h"
 

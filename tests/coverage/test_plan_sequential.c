@@ -5,9 +5,9 @@
 #include "check.h"
 
 #include "base/rng.h"
-#include "estimate/power.h"
-#include "estimate/sequential.h"
-#include "report/report.h"
+#include "estimate/plan/power.h"
+#include "estimate/sequential/sequential.h"
+#include "report/model/report.h"
 #include "tradeoff/tradeoff.h"
 
 static dpa_plan plan_of(const char *family, double claim, double suspected) {

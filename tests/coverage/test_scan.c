@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "estimate/scan.h"
+#include "estimate/ranks/scan.h"
 #include "estimate/scores.h"
 
 static int is_full;

@@ -14,10 +14,10 @@
 #include "check.h"
 
 #include "base/rng.h"
-#include "estimate/berkjones.h"
-#include "estimate/rank.h"
-#include "estimate/rates.h"
-#include "estimate/roc.h"
+#include "estimate/ranks/rank.h"
+#include "estimate/rates/berkjones.h"
+#include "estimate/rates/rates.h"
+#include "estimate/rates/roc.h"
 #include "estimate/scores.h"
 #include "evidence/evidence.h"
 

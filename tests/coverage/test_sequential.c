@@ -11,7 +11,7 @@
 
 #include "base/rng.h"
 #include "estimate/scores.h"
-#include "estimate/sequential.h"
+#include "estimate/sequential/sequential.h"
 #include "tradeoff/tradeoff.h"
 
 typedef enum mechanism { GAUSSIAN, RESPONSE, LAPLACE, NO_LEAK } mechanism;

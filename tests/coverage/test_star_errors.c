@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "estimate/epsilon_star.h"
+#include "estimate/losses/epsilon_star.h"
 #include "math/dist.h"
 #include "math/root.h"
 

@@ -9,7 +9,7 @@
 
 #include "account/account.h"
 #include "base/rng.h"
-#include "estimate/power.h"
+#include "estimate/plan/power.h"
 #include "judge/judge.h"
 #include "tradeoff/tradeoff.h"
 

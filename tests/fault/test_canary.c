@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-#include "estimate/cosine.h"
+#include "estimate/cosines/cosine.h"
 #include "evidence/canary.h"
 #include "evidence/weights.h"
 

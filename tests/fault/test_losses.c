@@ -2,7 +2,7 @@
 /* Losses, fits and estimates with each of their allocations failing in turn. */
 #include "check.h"
 
-#include "estimate/epsilon_star.h"
+#include "estimate/losses/epsilon_star.h"
 #include "fault/alloc.h"
 
 enum { N = 400 };

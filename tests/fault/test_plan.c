@@ -4,9 +4,9 @@
 
 #include <jansson.h>
 
-#include "estimate/power.h"
+#include "estimate/plan/power.h"
 #include "fault/alloc.h"
-#include "report/report.h"
+#include "report/model/report.h"
 
 static void powers(void **state) {
     (void)state;

@@ -5,7 +5,7 @@
 #include "judged.h"
 
 #include "fault/alloc.h"
-#include "report/report.h"
+#include "report/model/report.h"
 
 typedef dpa_status form(const dpa_report *report, char **out, dpa_error *err);
 

@@ -4,9 +4,9 @@
 #include "check.h"
 
 #include "base/rng.h"
-#include "estimate/sequential.h"
+#include "estimate/sequential/sequential.h"
 #include "fault/alloc.h"
-#include "report/report.h"
+#include "report/model/report.h"
 
 enum { PAIRS = 90 };
 

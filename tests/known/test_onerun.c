@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "estimate/onerun.h"
+#include "estimate/onerun/onerun.h"
 #include "known/table.h"
 
 static double bound(const dpa_onerun *game, const char *family, const char *method, double p,

@@ -4,10 +4,10 @@
  * this one sees that no number changes unseen. DPA_RECORD=1 prints the table. */
 #include "known/table.h"
 
-#include "estimate/cosine.h"
-#include "estimate/epsilon_star.h"
-#include "estimate/onerun.h"
-#include "estimate/power.h"
+#include "estimate/cosines/cosine.h"
+#include "estimate/losses/epsilon_star.h"
+#include "estimate/onerun/onerun.h"
+#include "estimate/plan/power.h"
 #include "estimate/scores.h"
 #include "math/dist.h"
 

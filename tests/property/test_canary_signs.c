@@ -6,7 +6,7 @@
 #include "canaries.h"
 
 #include "base/rng.h"
-#include "estimate/cosine.h"
+#include "estimate/cosines/cosine.h"
 #include "evidence/canary.h"
 
 enum { CANARIES = 64, CHUNKS = 500 };

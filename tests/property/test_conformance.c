@@ -7,7 +7,7 @@
  * these make sense. */
 #include "check.h"
 
-#include "estimate/onerun.h"
+#include "estimate/onerun/onerun.h"
 #include "estimate/scores.h"
 #include "two_samples.h"
 

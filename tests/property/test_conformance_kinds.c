@@ -7,11 +7,11 @@
  * nothing else is excused. */
 #include "check.h"
 
-#include "estimate/cosine.h"
-#include "estimate/epsilon_star.h"
-#include "estimate/onerun.h"
+#include "estimate/cosines/cosine.h"
+#include "estimate/losses/epsilon_star.h"
+#include "estimate/onerun/onerun.h"
 #include "estimate/scores.h"
-#include "estimate/sequential.h"
+#include "estimate/sequential/sequential.h"
 #include "evidence/guesses.h"
 #include "math/dist.h"
 #include "two_samples.h"

@@ -3,9 +3,9 @@
  * behaves, and the ways to choose the number of guesses are ordered as they must be. */
 #include "check.h"
 
-#include "estimate/onerun.h"
+#include "estimate/onerun/onerun.h"
 #include "math/dist.h"
-#include "report/report.h"
+#include "report/model/report.h"
 
 static const struct {
     const char *family, *method;

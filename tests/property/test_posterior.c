@@ -5,7 +5,7 @@
 #include "check.h"
 
 #include "base/rng.h"
-#include "estimate/posterior.h"
+#include "estimate/rates/posterior.h"
 #include "math/dist.h"
 #include "math/quad.h"
 

@@ -3,7 +3,7 @@
  * against the recursion. */
 #include "check.h"
 
-#include "estimate/berkjones.h"
+#include "estimate/rates/berkjones.h"
 #include "math/dist.h"
 
 static double crossing(size_t n, double gamma) {

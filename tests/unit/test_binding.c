@@ -8,8 +8,8 @@
 #include "dpaudit/evidence.h"
 #include "dpaudit/judge.h"
 #include "report/binding.h"
-#include "report/model.h"
-#include "report/report.h"
+#include "report/model/model.h"
+#include "report/model/report.h"
 
 static void queries(void **state) {
     (void)state;

@@ -4,7 +4,7 @@
 #include "canaries.h"
 
 #include "base/rng.h"
-#include "estimate/cosine.h"
+#include "estimate/cosines/cosine.h"
 #include "evidence/canary.h"
 
 enum { SEED = 20241 };

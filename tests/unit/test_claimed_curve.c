@@ -5,11 +5,11 @@
 #include "prepared.h"
 
 #include "base/rng.h"
-#include "estimate/exact.h"
-#include "estimate/rank.h"
-#include "estimate/rates.h"
+#include "estimate/ranks/rank.h"
+#include "estimate/ranks/scan.h"
+#include "estimate/rates/exact.h"
+#include "estimate/rates/rates.h"
 #include "estimate/registry.h"
-#include "estimate/scan.h"
 
 #define SAMPLED "subsampled-gaussian:q=0.3,steps=2"
 

@@ -5,7 +5,7 @@
 
 #include "base/rng.h"
 #include "base/text.h"
-#include "estimate/cosine.h"
+#include "estimate/cosines/cosine.h"
 #include "estimate/scores.h"
 #include "math/dist.h"
 #include "prepared.h"

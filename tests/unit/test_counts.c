@@ -3,8 +3,8 @@
  * registry. */
 #include "check.h"
 
-#include "estimate/posterior.h"
-#include "estimate/ratio.h"
+#include "estimate/rates/posterior.h"
+#include "estimate/rates/ratio.h"
 #include "estimate/registry.h"
 #include "estimate/scores.h"
 #include "math/dist.h"

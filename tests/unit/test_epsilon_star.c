@@ -4,7 +4,7 @@
 #include "check.h"
 
 #include "base/rng.h"
-#include "estimate/epsilon_star.h"
+#include "estimate/losses/epsilon_star.h"
 #include "math/dist.h"
 #include "tradeoff/tradeoff.h"
 

@@ -6,7 +6,7 @@
 #include "base/array.h"
 #include "base/data.h"
 #include "evidence/evidence.h"
-#include "report/report.h"
+#include "report/model/report.h"
 
 static char path[] = "/tmp/dpaudit-evidence-XXXXXX";
 

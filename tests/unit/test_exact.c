@@ -3,9 +3,9 @@
  * enumeration of every outcome; known answers; extremes; scores with two values. */
 #include "check.h"
 
-#include "estimate/exact.h"
-#include "estimate/rates.h"
-#include "estimate/scan.h"
+#include "estimate/ranks/scan.h"
+#include "estimate/rates/exact.h"
+#include "estimate/rates/rates.h"
 #include "estimate/scores.h"
 #include "math/dist.h"
 

@@ -7,7 +7,7 @@
 #include "base/data.h"
 #include "base/rng.h"
 #include "dpaudit/lab/federate.h"
-#include "estimate/cosine.h"
+#include "estimate/cosines/cosine.h"
 #include "federate/federation.h"
 #include "tradeoff/tradeoff.h"
 

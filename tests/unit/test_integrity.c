@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "report/model.h"
+#include "report/model/model.h"
 
 /* A claim of ε ≤ 1 refuted by a row of 2.5. */
 static json_t *refuted(void) {

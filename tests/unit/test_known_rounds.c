@@ -5,7 +5,7 @@
 
 #include "base/rng.h"
 #include "dpaudit/lab/federate.h"
-#include "estimate/cosine.h"
+#include "estimate/cosines/cosine.h"
 #include "estimate/scores.h"
 #include "federate/federation.h"
 #include "math/dist.h"

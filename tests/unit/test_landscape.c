@@ -4,7 +4,7 @@
 #include "check.h"
 
 #include "base/rng.h"
-#include "estimate/landscape.h"
+#include "estimate/losses/landscape.h"
 
 /* The shares t for which (1−t)·x + t·y is at least `most`: narrows [t0, t1]. */
 static void cut(double x, double y, double most, double *t0, double *t1) {

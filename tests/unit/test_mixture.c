@@ -3,7 +3,7 @@
  * integers, quadrature and closed forms. */
 #include "check.h"
 
-#include "estimate/epsilon_star.h"
+#include "estimate/losses/epsilon_star.h"
 #include "math/dist.h"
 #include "tradeoff/tradeoff.h"
 

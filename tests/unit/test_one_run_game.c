@@ -4,7 +4,7 @@
 #include "check.h"
 
 #include "base/rng.h"
-#include "estimate/onerun.h"
+#include "estimate/onerun/onerun.h"
 #include "game/canary.h"
 #include "game/one_run.h"
 

@@ -4,9 +4,9 @@
 #include "check.h"
 
 #include "base/rng.h"
-#include "estimate/onerun.h"
-#include "estimate/rank.h"
-#include "estimate/scan.h"
+#include "estimate/onerun/onerun.h"
+#include "estimate/ranks/rank.h"
+#include "estimate/ranks/scan.h"
 #include "prepared.h"
 
 static dpa_rng stream(uint64_t seed, uint64_t index) {

@@ -3,7 +3,7 @@
  * never worse than either of them, and never below the probability itself. */
 #include "check.h"
 
-#include "estimate/onerun.h"
+#include "estimate/onerun/onerun.h"
 #include "math/dist.h"
 
 static double bound(const char *method, dpa_onerun game, double delta, double p) {

@@ -5,7 +5,7 @@
 #include "prepared.h"
 
 #include "base/rng.h"
-#include "estimate/rank.h"
+#include "estimate/ranks/rank.h"
 #include "estimate/scores.h"
 #include "math/dist.h"
 

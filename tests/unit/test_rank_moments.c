@@ -4,7 +4,7 @@
  * deviation makes the searches of test_rank.c very long. */
 #include "check.h"
 
-#include "estimate/rank.h"
+#include "estimate/ranks/rank.h"
 #include "math/dist.h"
 
 static dpa__member member_of(const char *family, double t, dpa__model *model) {

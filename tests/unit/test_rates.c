@@ -4,7 +4,7 @@
  * share the error as documented. */
 #include "check.h"
 
-#include "estimate/rates.h"
+#include "estimate/rates/rates.h"
 #include "math/dist.h"
 
 static void reaches_is_the_limit(void **state) {

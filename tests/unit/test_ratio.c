@@ -4,7 +4,7 @@
  * with scipy.stats.contingency.relative_risk). Zero counts and complete separation. */
 #include "check.h"
 
-#include "estimate/ratio.h"
+#include "estimate/rates/ratio.h"
 #include "evidence/evidence.h"
 
 static void known(void **state) {

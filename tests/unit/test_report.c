@@ -11,9 +11,9 @@
 #include "base/text.h"
 #include "judge/case.h"
 #include "judge/judge.h"
-#include "report/html.h"
-#include "report/report.h"
-#include "report/value.h"
+#include "report/model/report.h"
+#include "report/model/value.h"
+#include "report/render/html.h"
 
 static dpa_report *new_report(double claim_epsilon) {
     dpa_request request;

@@ -6,8 +6,8 @@
 #include "base/text.h"
 #include "judge/case.h"
 #include "judge/judge.h"
-#include "report/model.h"
-#include "report/report.h"
+#include "report/model/model.h"
+#include "report/model/report.h"
 
 static void add(dpa_report *report, const char *family, const char *method, double lower,
                 dpa_role role) {

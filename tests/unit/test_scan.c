@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "estimate/rank.h"
-#include "estimate/scan.h"
+#include "estimate/ranks/rank.h"
+#include "estimate/ranks/scan.h"
 #include "estimate/scores.h"
 
 static dpa_request request_of(double delta, const char *family) {

@@ -4,7 +4,7 @@
  * every curve. */
 #include "check.h"
 
-#include "estimate/scan.h"
+#include "estimate/ranks/scan.h"
 
 /* A test of f_{ε,δ} whose counts reach a value of the statistic against f_{first,δ}. */
 typedef struct setting {

@@ -4,7 +4,7 @@
 #include "prepared.h"
 
 #include "base/rng.h"
-#include "estimate/roc.h"
+#include "estimate/rates/roc.h"
 #include "estimate/scores.h"
 #include "evidence/evidence.h"
 

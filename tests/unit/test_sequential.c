@@ -6,7 +6,7 @@
 
 #include "base/rng.h"
 #include "estimate/scores.h"
-#include "estimate/sequential.h"
+#include "estimate/sequential/sequential.h"
 #include "judge/judge.h"
 
 static dpa_request request_of(const char *family, double delta, double claim) {

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "base/rng.h"
-#include "estimate/epsilon_star.h"
+#include "estimate/losses/epsilon_star.h"
 
 static dpa_losses make(const double *train, size_t n, const double *heldout, size_t m) {
     dpa_losses l;

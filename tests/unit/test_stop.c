@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/rng.h"
-#include "estimate/sequential.h"
+#include "estimate/sequential/sequential.h"
 #include "evidence/evidence.h"
 #include "game/rules.h"
 #include "run/stop.h"

@@ -7,7 +7,7 @@
 
 #include "judged.h"
 
-#include "estimate/epsilon_star.h"
+#include "estimate/losses/epsilon_star.h"
 
 enum { THREADS = 8, SCORES = 60, MOST = 128 };
 
