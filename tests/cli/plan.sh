@@ -8,9 +8,17 @@ says out "pairs until the claim falls"
 run 0 plan --claim-epsilon 1 --leak 4 --size 500 --audits 10 --json
 field "all(r['size_needed'] > 0 and r['power_at_size_needed'] >= 0.8 for r in j['plan']['rows'])" | grep -q True || fail "power"
 field "len(j['plan']['rows'])" | grep -qx 20 || fail "rows"
+# docs/compare.md shows this plan; sequential rows there are of more simulated audits
+python3 - "$DPA_SOURCE/docs/compare.md" <<'PY' || fail "docs/compare.md shows another plan"
+import json, re, sys
+shown = {m.groups()[:3]: int(m[4]) for m in re.finditer(r"^\| (runs|one-run|cosines) \| (\w+) \| (\S+) \| (\d+)\b", open(sys.argv[1]).read(), re.M)}
+for r in json.load(open("out"))["plan"]["rows"]:
+    if r["method"] != "sequential" and shown.get((r["game"], r["family"], r["method"])) != r["size_needed"]:
+        sys.exit(f"{r['game']} {r['family']} {r['method']}: {r['size_needed']}")
+PY
 # log((0.05^(1/1000) - 1e-5) / (1 - 0.05^(1/1000)))
 near "j['plan']['ceilings'][0]['epsilon']" 5.8090578 1e-7
-# the audit of a perfect attack: 1000+1000 at p=.05 is 4.9...; here 500+500 by Clopper-Pearson
+# the audit of a perfect attack, 500 + 500 by Clopper-Pearson
 run 0 counts --fn 0 --tp 500 --fp 0 --tn 500 --family dp --method cp --json
 largest=$(field "j['results'][0]['epsilon_lower']")
 run 0 plan --claim-epsilon 1 --size 500 --family dp --method cp --json
