@@ -188,6 +188,19 @@ const dpa__entry *dpa__registry_planned(dpa_plan_game game, size_t index) {
     return NULL;
 }
 
+const dpa__entry *dpa__registry_plan(dpa_plan_game game, const char *name, dpa_error *err) {
+    char list[DPA_TEXT_SIZE] = "";
+    const dpa__entry *entry;
+    for (size_t i = 0; (entry = dpa__registry_planned(game, i)) != NULL; ++i) {
+        const size_t at = strlen(list);
+        if (strcmp(name, entry->about.name) == 0) return entry;
+        (void)snprintf(list + at, sizeof list - at, "%s%s", at > 0 ? ", " : "", entry->about.name);
+    }
+    (void)dpa__fail(err, DPA_BAD_ARGUMENT, "method: '%s' cannot be planned; %s: %s", name,
+                    dpa__plan_game_name(game), list);
+    return NULL;
+}
+
 /* Fails with the names of the estimators from this evidence. */
 static const dpa__entry *fail_name(unsigned source, const char *name, dpa_error *err) {
     char list[DPA_TEXT_SIZE] = "";

@@ -67,6 +67,8 @@ dpa__counts_fn dpa__from_rectangle, dpa__from_posterior, dpa__from_ratio, dpa__f
 const dpa__entry *dpa__registry_at(size_t index);
 /* Those that can be planned in a game; NULL past the last. */
 const dpa__entry *dpa__registry_planned(dpa_plan_game game, size_t index);
+/* The one with this name; NULL with an error that lists the names if there is none. */
+const dpa__entry *dpa__registry_plan(dpa_plan_game game, const char *name, dpa_error *err);
 /* The entry with this name ("rank:auc" finds "rank"); NULL with an error that lists the names if
  * there is none. */
 const dpa__entry *dpa__registry_find(const char *name, dpa_error *err);

@@ -403,8 +403,8 @@ static dpa_status show_any(dpa__case *c, const dpa_known_rounds *k, dpa_error *e
     if (c->claim.scope == DPA_SCOPE_PARTICIPATION)
         return dpa__case_add(c, &participation, DPA_SHOWN, err);
     DPA_TRY(dpa__known_rounds_training(k, &participation, request.delta, &whole, err));
-    const int is_itself = strcmp(whole.family, request.family) == 0;
-    return is_itself ? dpa__case_add(c, &whole, DPA_SHOWN, err) : DPA_OK;
+    return dpa__family_is_universal(whole.family) ? dpa__case_add(c, &whole, DPA_SHOWN, err)
+                                                  : DPA_OK;
 }
 
 /* Adds what is shown beside it: the bound on the canary's rounds themselves, and that for any

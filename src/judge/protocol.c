@@ -34,6 +34,13 @@ static const char *const keys[] = {"delta", "confidence", "family",  "method", "
                                    "seed",  "sides",      "guesses", "decide", "must-detect"};
 enum { KEYS = sizeof keys / sizeof keys[0] };
 
+/* "all" names nothing, so the default decides, and everything is shown. */
+static int drop_all(char *name) {
+    const int is_all = strcmp(name, "all") == 0;
+    if (is_all) name[0] = '\0';
+    return is_all;
+}
+
 static unsigned bit_of(const char *key) {
     if (strcmp(key, "one-sided") == 0 || strcmp(key, "two-sided") == 0) key = "sides";
     for (unsigned i = 0; i < KEYS; ++i)
@@ -114,10 +121,8 @@ dpa_status dpa_protocol_set(dpa_protocol *p, const char *key, const char *value,
     else
         DPA_TRY(dpa__request_set(&p->request, key, value, err));
     DPA_TRY(dpa__confidence_check(&p->request, err));
-    /* "all" names nothing, so the default decides, and everything is shown. */
-    if (strcmp(p->request.family, "all") == 0 || strcmp(p->request.method, "all") == 0) p->all = 1;
-    if (strcmp(p->request.family, "all") == 0) p->request.family[0] = '\0';
-    if (strcmp(p->request.method, "all") == 0) p->request.method[0] = '\0';
+    p->all |= drop_all(p->request.family);
+    p->all |= drop_all(p->request.method);
     p->given |= bit_of(key);
     return DPA_OK;
 }

@@ -139,14 +139,17 @@ static void add_basis(dpa__text *out, const dpa_report *report, const dpa_result
         dpa__text_add(out, "; a posterior probability decides, as asked");
 }
 
+static int is_like(const dpa_result *r, const dpa_result *like) {
+    return r->role == like->role && strcmp(r->method, like->method) == 0;
+}
+
 /* How many results one method has about several models, not counting bounds of groups of records.
  */
 static size_t models_like(const dpa_report *report, const dpa_result *like) {
     size_t count = 0;
     for (size_t i = 0; i < report->results.count; ++i) {
         const dpa_result *r = &report->results.items[i];
-        count += r->scope == DPA_SCOPE_MODEL && r->role == like->role &&
-                 strcmp(r->method, like->method) == 0;
+        count += r->scope == DPA_SCOPE_MODEL && is_like(r, like);
     }
     return count;
 }
@@ -224,7 +227,7 @@ static void add_estimate_of(dpa__text *out, const dpa_report *report, const dpa_
     double sum = 0.0, least = INFINITY, most = -INFINITY;
     for (size_t i = 0; i < report->results.count; ++i) {
         const dpa_result *r = &report->results.items[i];
-        if (strcmp(r->method, first->method) != 0 || r->role != first->role) continue;
+        if (!is_like(r, first)) continue;
         sum += r->epsilon;
         least = fmin(least, r->epsilon);
         most = fmax(most, r->epsilon);

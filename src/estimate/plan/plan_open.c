@@ -87,19 +87,6 @@ static dpa_status check_delta(const dpa__model *model, double delta, dpa_error *
                      model->spec);
 }
 
-static dpa_status find_method(dpa__plan *plan, dpa_error *err) {
-    const dpa_plan *asked = plan->asked;
-    char list[DPA_TEXT_SIZE] = "";
-    for (size_t i = 0; (plan->entry = dpa__registry_planned(asked->game, i)) != NULL; ++i) {
-        const size_t at = strlen(list);
-        if (strcmp(asked->method, plan->entry->about.name) == 0) return DPA_OK;
-        (void)snprintf(list + at, sizeof list - at, "%s%s", at > 0 ? ", " : "",
-                       plan->entry->about.name);
-    }
-    return dpa__fail(err, DPA_BAD_ARGUMENT, "method: '%s' cannot be planned; %s: %s", asked->method,
-                     dpa__plan_game_name(asked->game), list);
-}
-
 static dpa_status check_match(const dpa__plan *plan, dpa_error *err) {
     const dpa_plan *asked = plan->asked;
     const char *refusal = dpa__registry_refusal(plan->entry, &plan->model, asked->delta);
@@ -303,7 +290,8 @@ static dpa_status open_truth(dpa__plan *plan, dpa_error *err) {
 
 static dpa_status open_all(dpa__plan *plan, int has_truth, dpa_error *err) {
     const dpa_plan *asked = plan->asked;
-    DPA_TRY(find_method(plan, err));
+    plan->entry = dpa__registry_plan(asked->game, asked->method, err);
+    if (plan->entry == NULL) return DPA_BAD_ARGUMENT;
     DPA_TRY(dpa__model_open(asked->family, asked->delta, &plan->model, err));
     DPA_TRY(check_delta(&plan->model, asked->delta, err));
     DPA_TRY(check_match(plan, err));
