@@ -158,11 +158,35 @@ static void shortened_names(void **state) {
     assert_int_equal(dpa__shown_width("a\u03b1\u20ac"), 3);
 }
 
+/* A name takes 63 columns at most, however wide the screen is. */
+static void longest_name(void **state) {
+    (void)state;
+    static const char *const digits = "0123456789";
+    const dpa_text_style wide = {200, 0, 1, 0};
+    for (int length = 63; length <= 64; ++length) {
+        dpa_request request;
+        dpa_report *report = NULL;
+        char family[80] = "", *text = NULL;
+        for (int i = 0; i < length; ++i) family[i] = digits[i % 10];
+        dpa__request_init(&request);
+        assert_ok(dpa__report_new("scores", &request, &report, NULL));
+        add(report, family, "cp", 1, DPA_PRIMARY);
+        assert_ok(dpa_report_text(report, &wide, &text, NULL));
+        if (length == 64)
+            memcpy(family, "012345678901234567890123456789...456789012345678901234567890123", 64);
+        const char *at = strstr(text, family);
+        if (at == NULL || at[63] != ' ') fail_msg("%d:\n%s", length, text);
+        dpa_free(text);
+        dpa_report_free(report);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(narrow_and_wide),
         cmocka_unit_test(plain_and_coloured),
         cmocka_unit_test(shortened_names),
+        cmocka_unit_test(longest_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
