@@ -141,7 +141,7 @@ def words_of(text):
     """Without what changes from call to call; numbers to five digits."""
     text = re.sub(r"<script.*?</script>|<style.*?</style>", "", text, flags=re.S)
     text = re.sub(r'"time": "[^"]*"|\d{4}-\d\d-\d\d[T ][\d:]*Z?|"sha256": "[0-9a-f]*"|[0-9a-f]{64}', "", text)
-    text = re.sub(r"^.*: \d+(?: of \d+ \(\d+%\)|, [\d.]+/s).*\n|^(?:mixtures, steps|powers computed|sizes tried): \d+\n", "", text, flags=re.M)  # progress, where the machine is slow
+    text = re.sub(r"^.*: \d+(?: of \d+ \(\d+%\)|, [\d.]+/s).*\n|^(?:mixtures, steps|powers computed|sizes tried|first trial|waiting for ranks): \d+\n", "", text, flags=re.M)  # progress, where the machine is slow
     text = re.sub(r"^([0-9a-f]{12}(?: +\d+){6}) +[\d.e-]+$", r"\1", text, flags=re.M)  # seconds a trial
     text = re.sub(MACHINE, "", text, flags=re.M)
     return NUMBER.sub(lambda m: f"{float(m.group()):.5g}", text)
