@@ -164,10 +164,10 @@ static void check_account(tally *t) {
 
 /* ── one run ───────────────────────────────────────────────────────────────────────────────── */
 
-static double from_one_run(dpa_onerun game, const char *family) {
+static double from_one_run(dpa_one_run game, const char *family) {
     const dpa_request request = ask(family, "", 1e-5, 0.95, 1);
     dpa_result result;
-    if (dpa__onerun_bound(&game, 1, DPA_GUESSES_FIXED, &request, &result, NULL) != DPA_OK)
+    if (dpa__one_run_bound(&game, 1, DPA_GUESSES_FIXED, &request, &result, NULL) != DPA_OK)
         return NAN;
     return result.epsilon_lower;
 }
@@ -187,7 +187,7 @@ static double from_channels(void) {
     }
     if (dpa__scores_from(in, SIDE, out, SIDE, &scores, NULL) == DPA_OK &&
         dpa__scores_prepare_here(&scores, &lints, NULL) == DPA_OK &&
-        dpa__onerun_channels(&scores, &request, &result, NULL) == DPA_OK)
+        dpa__one_run_channels(&scores, &request, &result, NULL) == DPA_OK)
         bound = result.epsilon_lower;
     dpa__lints_free(&lints);
     dpa__scores_free(&scores);
@@ -195,14 +195,14 @@ static double from_channels(void) {
 }
 
 static void check_one_run(tally *t) {
-    near(t, "one run, dp, 60 of 100 right", from_one_run((dpa_onerun){500, 2, 100, 60}, "dp"),
+    near(t, "one run, dp, 60 of 100 right", from_one_run((dpa_one_run){500, 2, 100, 60}, "dp"),
          0.050735610892, 1e-10);
-    near(t, "one run, dp, 23 of 35 right", from_one_run((dpa_onerun){500, 2, 35, 23}, "dp"),
+    near(t, "one run, dp, 23 of 35 right", from_one_run((dpa_one_run){500, 2, 35, 23}, "dp"),
          0.014548720201, 1e-10);
     near(t, "one run, gaussian, 1429 of 1500",
-         from_one_run((dpa_onerun){100000, 2, 1500, 1429}, "gaussian"), 3.29923509768, 1e-8);
+         from_one_run((dpa_one_run){100000, 2, 1500, 1429}, "gaussian"), 3.29923509768, 1e-8);
     near(t, "one run, half right: nothing",
-         from_one_run((dpa_onerun){1000, 2, 1000, 500}, "gaussian"), 0, 0);
+         from_one_run((dpa_one_run){1000, 2, 1000, 500}, "gaussian"), 0, 0);
     near(t, "one run, channels, 24 and 4", from_channels(), 0.98, 1e-9);
 }
 

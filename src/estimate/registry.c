@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "estimate/cosines/cosine.h"
 #include "estimate/losses/epsilon_star.h"
-#include "estimate/onerun/onerun.h"
+#include "estimate/one_run/one_run.h"
 #include "estimate/ranks/rank.h"
 #include "estimate/ranks/scan.h"
 #include "estimate/rates/exact.h"
@@ -104,7 +104,7 @@ static const dpa__entry entries[] = {
      .power = &dpa__planned_guesses},
     {{DPA__CHANNELS, "scores of canaries with noise of their own: ranks, the scan for dp",
       EVERY_FAMILY, DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS | DPA_ASSUME_CHANNELS, 1},
-     .variant = DPA__ONERUN_METHODS,
+     .variant = DPA__ONE_RUN_METHODS,
      .power = &dpa__planned_channels},
     {{"mean", "mean cosine, deviation of the null", "", DPA_FROM_COSINES | DPA_GIVES_ESTIMATE,
       COSINES, 0},
@@ -319,7 +319,7 @@ int dpa__list_asks(const char *list, const char *name) {
 const char *dpa__registry_default(unsigned source, int is_universal, int is_tail, int is_large,
                                   uint64_t options) {
     if (source == DPA_FROM_GUESSES)
-        return dpa__onerun_method_name(dpa__onerun_default(is_universal, options));
+        return dpa__one_run_method_name(dpa__one_run_default(is_universal, options));
     if (source == DPA_FROM_COUNTS) return is_large ? "cp" : "exact";
     return is_universal || is_tail ? "scan" : "rank";
 }

@@ -22,7 +22,7 @@ enum {
     DPA_GIVES_DENSITY = 16,  /* a posterior */
     DPA_GIVES_ESTIMATE = 32, /* a number without confidence */
     DPA_FROM_ORDER = 64,     /* scores in order of arrival: dpa__estimate_sequential */
-    DPA_FROM_GUESSES = 128,  /* canaries of one run: dpa__onerun_bound */
+    DPA_FROM_GUESSES = 128,  /* canaries of one run: dpa__one_run_bound */
     DPA_FROM_COSINES = 256,  /* dpa__cosines_results */
     DPA_FROM_LOSSES = 512    /* dpa__star_results */
 };

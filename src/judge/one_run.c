@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/rng.h"
-#include "estimate/onerun/onerun.h"
+#include "estimate/one_run/one_run.h"
 #include "estimate/registry.h"
 #include "estimate/scores.h"
 #include "evidence/guesses.h"
@@ -23,11 +23,11 @@
 enum { GRID_SIZE = 32 };
 
 /* One run, evaluated with one or several guess counts. */
-typedef struct onerun_games {
-    dpa_onerun *items;
+typedef struct one_run_games {
+    dpa_one_run *items;
     size_t count;
     dpa_guess_choice choice;
-} onerun_games;
+} one_run_games;
 
 /* Families and methods that are shown if none is named. */
 static const char *const usual[][2] = {{"dp", "either"},          {"dp", "steinke"},
@@ -35,13 +35,13 @@ static const char *const usual[][2] = {{"dp", "either"},          {"dp", "steink
                                        {"gaussian", "pointwise"}, {"laplace", "recursion"}};
 
 /* The bound for one family and method. */
-static dpa_status onerun_row(const onerun_games *games, const dpa_request *request,
-                             const char *family, const char *method, dpa_result *out,
-                             dpa_error *err) {
+static dpa_status one_run_row(const one_run_games *games, const dpa_request *request,
+                              const char *family, const char *method, dpa_result *out,
+                              dpa_error *err) {
     dpa_request one = *request;
     (void)snprintf(one.family, sizeof one.family, "%s", family);
     (void)snprintf(one.method, sizeof one.method, "%s", method);
-    return dpa__onerun_bound(games->items, games->count, games->choice, &one, out, err);
+    return dpa__one_run_bound(games->items, games->count, games->choice, &one, out, err);
 }
 
 /* ── the games that are looked at ────────────────────────────────────────────────────── */
@@ -112,36 +112,36 @@ static dpa_guess_choice choice_of(const char *guesses) {
 
 /* The games of a ranked run, depending on how the number of guesses is chosen. */
 static dpa_status choose_games(const dpa__case *c, const dpa_guesses *ranked,
-                               dpa_guess_choice choice, onerun_games *out, dpa_error *err) {
+                               dpa_guess_choice choice, one_run_games *out, dpa_error *err) {
     const uint64_t fixed = strtoull(c->protocol.guesses, NULL, 10);
     uint64_t grid[GRID_SIZE];
     size_t count = 1;
     out->choice = choice;
-    if (choice == DPA_GUESSES_AUTO) count = dpa__onerun_grid(ranked->canaries, grid, GRID_SIZE);
+    if (choice == DPA_GUESSES_AUTO) count = dpa__one_run_grid(ranked->canaries, grid, GRID_SIZE);
     if (choice == DPA_GUESSES_MAX) count = (size_t)ranked->canaries;
     if (choice == DPA_GUESSES_FIXED && fixed > ranked->canaries)
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "guesses: %" PRIu64 ", but there are %" PRIu64 " canaries", fixed,
                          ranked->canaries);
-    out->items = DPA_NEW_ARRAY(dpa_onerun, count, err);
+    out->items = DPA_NEW_ARRAY(dpa_one_run, count, err);
     if (out->items == NULL) return DPA_NO_MEMORY;
     out->count = count;
     for (size_t i = 0; i < count; ++i) {
         const uint64_t guesses = choice == DPA_GUESSES_FIXED  ? fixed
                                  : choice == DPA_GUESSES_AUTO ? grid[i]
                                                               : (uint64_t)i + 1;
-        out->items[i] =
-            (dpa_onerun){ranked->canaries, c->evidence->options, guesses, ranked->correct[guesses]};
+        out->items[i] = (dpa_one_run){ranked->canaries, c->evidence->options, guesses,
+                                      ranked->correct[guesses]};
     }
     return DPA_OK;
 }
 
-static dpa_status single_game(const dpa__case *c, const dpa_named_array *counts, onerun_games *out,
+static dpa_status single_game(const dpa__case *c, const dpa_named_array *counts, one_run_games *out,
                               dpa_error *err) {
-    out->items = DPA_NEW(dpa_onerun, err);
+    out->items = DPA_NEW(dpa_one_run, err);
     if (out->items == NULL) return DPA_NO_MEMORY;
-    out->items[0] = (dpa_onerun){(uint64_t)counts->items[0], c->evidence->options,
-                                 (uint64_t)counts->items[1], (uint64_t)counts->items[2]};
+    out->items[0] = (dpa_one_run){(uint64_t)counts->items[0], c->evidence->options,
+                                  (uint64_t)counts->items[1], (uint64_t)counts->items[2]};
     out->count = 1;
     out->choice = DPA_GUESSES_FIXED;
     return DPA_OK;
@@ -167,7 +167,7 @@ static dpa_status channels_row(const dpa__case *c, const dpa_request *request, c
     one.method[0] = one.select[0] = '\0';
     DPA_TRY(dpa__scores_from(in->items, in->count, none->items, none->count, &scores, err));
     dpa_status status = dpa__scores_prepare_here(&scores, &lints, err);
-    if (status == DPA_OK) status = dpa__onerun_channels(&scores, &one, out, err);
+    if (status == DPA_OK) status = dpa__one_run_channels(&scores, &one, out, err);
     dpa__lints_free(&lints);
     dpa__scores_free(&scores);
     if (status != DPA_OK) return status;
@@ -217,8 +217,8 @@ static dpa_status check_channels(dpa__case *c, dpa_error *err) {
             "Nothing says whether the noise is independent from canary to canary: "
             "give coordinates that no canary touched (null_noise; a game watches them by "
             "null-coordinates).");
-    DPA_TRY(
-        dpa__onerun_channels_check(noise.items, noise.rows, noise.count / noise.rows, &check, err));
+    DPA_TRY(dpa__one_run_channels_check(noise.items, noise.rows, noise.count / noise.rows, &check,
+                                        err));
     DPA_TRY(dpa__report_fact(c->report, "noise_correlation_p", check.correlation_p, err));
     DPA_TRY(dpa__report_fact(c->report, "noise_energy_p", check.energy_p, err));
     if (!check.is_refuted) return DPA_OK;
@@ -233,7 +233,7 @@ static dpa_status check_channels(dpa__case *c, dpa_error *err) {
 
 /* ── rows ────────────────────────────────────────────────────────────────────────────── */
 
-static dpa_status add_row(dpa__case *c, const onerun_games *games, const char *family,
+static dpa_status add_row(dpa__case *c, const one_run_games *games, const char *family,
                           const char *method, double confidence, dpa_role role, dpa_error *err) {
     dpa_request request = c->protocol.request;
     dpa_result result;
@@ -243,12 +243,12 @@ static dpa_status add_row(dpa__case *c, const onerun_games *games, const char *f
     if (dpa__registry_is_channels(method))
         DPA_TRY(channels_row(c, &request, family, &result, err));
     else
-        DPA_TRY(onerun_row(games, &request, family, method, &result, err));
+        DPA_TRY(one_run_row(games, &request, family, method, &result, err));
     result.confidence = c->protocol.request.confidence;
     return dpa__case_add(c, &result, role, err);
 }
 
-static dpa_status decide(dpa__case *c, const onerun_games *games, dpa_error *err) {
+static dpa_status decide(dpa__case *c, const one_run_games *games, dpa_error *err) {
     const dpa__test *t = &c->test;
     char family[DPA_FAMILY_SIZE], method[DPA_NAME_SIZE];
     const double confidence = dpa__shared_confidence(c->protocol.request.confidence, t->count);
@@ -260,7 +260,7 @@ static dpa_status decide(dpa__case *c, const onerun_games *games, dpa_error *err
 
 /* Shown beside the test: other families, other methods, and the pointwise baseline if it was asked
  * for. */
-static dpa_status show(dpa__case *c, const onerun_games *games, dpa_error *err) {
+static dpa_status show(dpa__case *c, const one_run_games *games, dpa_error *err) {
     const dpa_request *r = &c->protocol.request;
     const uint64_t options = games->items[0].options;
     for (size_t i = 0; i < sizeof usual / sizeof usual[0]; ++i) {
@@ -279,7 +279,7 @@ static dpa_status show(dpa__case *c, const onerun_games *games, dpa_error *err) 
 /* The best number of guesses, chosen after looking: shown but never deciding; the deciding test
  * keeps its grid. */
 static dpa_status show_max(dpa__case *c, const dpa_guesses *ranked, dpa_error *err) {
-    onerun_games games = {0};
+    one_run_games games = {0};
     DPA_TRY(choose_games(c, ranked, DPA_GUESSES_MAX, &games, err));
     char family[DPA_FAMILY_SIZE], method[DPA_NAME_SIZE];
     (void)dpa__list_item(c->test.family, 0, family, sizeof family);
@@ -292,7 +292,7 @@ static dpa_status show_max(dpa__case *c, const dpa_guesses *ranked, dpa_error *e
 
 /* ── facts ───────────────────────────────────────────────────────────────────────────── */
 
-static dpa_status say_grid(dpa_report *report, const onerun_games *games, dpa_error *err) {
+static dpa_status say_grid(dpa_report *report, const one_run_games *games, dpa_error *err) {
     json_t *grid = json_array();
     char line[512];
     size_t length = 0;
@@ -310,9 +310,9 @@ static dpa_status say_grid(dpa_report *report, const onerun_games *games, dpa_er
                            games->count, line);
 }
 
-static dpa_status put_facts(dpa__case *c, int is_ranked, const onerun_games *games,
+static dpa_status put_facts(dpa__case *c, int is_ranked, const one_run_games *games,
                             dpa_error *err) {
-    const dpa_onerun *game = &games->items[0];
+    const dpa_one_run *game = &games->items[0];
     DPA_TRY(dpa__report_evidence(c->report, is_ranked ? "guesses" : "guess-counts", err));
     DPA_TRY(dpa__report_fact(c->report, "canaries", (double)game->canaries, err));
     DPA_TRY(dpa__report_fact(c->report, "options", (double)game->options, err));
@@ -331,10 +331,10 @@ static dpa_status put_facts(dpa__case *c, int is_ranked, const onerun_games *gam
  * picking the best of them is what `max` does. */
 static const double RATIO = 1.0905077326652577; /* 2^(1/8) */
 
-static dpa_status put_point(json_t *curve, const dpa_onerun *game, const dpa_request *request,
+static dpa_status put_point(json_t *curve, const dpa_one_run *game, const dpa_request *request,
                             dpa_error *err) {
     dpa_result result;
-    DPA_TRY(dpa__onerun_bound(game, 1, DPA_GUESSES_FIXED, request, &result, err));
+    DPA_TRY(dpa__one_run_bound(game, 1, DPA_GUESSES_FIXED, request, &result, err));
     return DPA__JSON_ADD(curve, err, {"family", .text = result.family},
                          {"method", .text = result.method}, {"guesses", (double)game->guesses},
                          {"correct", (double)game->correct},
@@ -345,7 +345,7 @@ static dpa_status put_family(json_t *curve, const dpa_guesses *ranked, uint64_t 
                              const dpa_request *request, dpa_error *err) {
     for (double g = fmin(8.0, (double)ranked->canaries);; g = fmax(g + 1.0, floor(g * RATIO))) {
         const uint64_t guesses = g < (double)ranked->canaries ? (uint64_t)g : ranked->canaries;
-        const dpa_onerun game = {ranked->canaries, options, guesses, ranked->correct[guesses]};
+        const dpa_one_run game = {ranked->canaries, options, guesses, ranked->correct[guesses]};
         DPA_TRY(put_point(curve, &game, request, err));
         if (guesses == ranked->canaries) return DPA_OK;
     }
@@ -376,7 +376,7 @@ static dpa_status put_curve(dpa_report *report, const dpa_guesses *ranked, uint6
 
 /* ── all of it ───────────────────────────────────────────────────────────────────────── */
 
-static dpa_status fill(dpa__case *c, const dpa_guesses *ranked, const onerun_games *games,
+static dpa_status fill(dpa__case *c, const dpa_guesses *ranked, const one_run_games *games,
                        const dpa_lints *lints, dpa_error *err) {
     const double m = (double)games->items[0].canaries;
     DPA_TRY(check_channels(c, err));
@@ -394,7 +394,7 @@ static dpa_status fill(dpa__case *c, const dpa_guesses *ranked, const onerun_gam
 
 static dpa_status judge_ranked(dpa__case *c, dpa_lints *lints, dpa_error *err) {
     dpa_guesses ranked = {0};
-    onerun_games games = {0};
+    one_run_games games = {0};
     const dpa_guess_choice asked = choice_of(c->protocol.guesses);
     dpa_status status = c->evidence->kind == DPA_EVIDENCE_GUESSES
                             ? rank_guesses(c->evidence, &ranked, lints, err)
@@ -419,7 +419,7 @@ dpa_status dpa__judge_one_run(dpa__case *c, dpa_error *err) {
     if (counts == NULL || counts->count != 3) {
         status = judge_ranked(c, &lints, err);
     } else {
-        onerun_games games = {0};
+        one_run_games games = {0};
         status = single_game(c, counts, &games, err);
         if (status == DPA_OK) status = fill(c, NULL, &games, &lints, err);
         free(games.items);
@@ -433,18 +433,18 @@ dpa_status dpa__judge_one_run(dpa__case *c, dpa_error *err) {
 /* The idealised one-run game as a report: a plan, not an audit. Its rows are what an audit of a
  * mechanism with exactly this noise would show when the attack gets its expected number right,
  * rounded down. */
-static dpa_status games_of(const dpa_ideal *ideal, uint64_t guesses, onerun_games *out,
+static dpa_status games_of(const dpa_ideal *ideal, uint64_t guesses, one_run_games *out,
                            dpa_error *err) {
     double expected;
     out->choice = DPA_GUESSES_MAX;
     if (guesses == 0) return dpa__ideal_games(ideal, &out->items, &out->count, err);
     DPA_TRY(dpa__ideal_expected(ideal, guesses, &expected, err));
     out->choice = DPA_GUESSES_FIXED;
-    out->items = DPA_NEW(dpa_onerun, err);
+    out->items = DPA_NEW(dpa_one_run, err);
     if (out->items == NULL) return DPA_NO_MEMORY;
     out->count = 1;
     out->items[0] =
-        (dpa_onerun){ideal->canaries, ideal->options, guesses, (uint64_t)floor(expected)};
+        (dpa_one_run){ideal->canaries, ideal->options, guesses, (uint64_t)floor(expected)};
     return DPA_OK;
 }
 
@@ -487,18 +487,18 @@ static dpa_status put_ideal_row(dpa_report *report, const dpa_ideal *ideal,
 }
 
 /* One family and method, or the usual ones. */
-static dpa_status add_bounds(dpa_report *bounds, const onerun_games *games,
+static dpa_status add_bounds(dpa_report *bounds, const one_run_games *games,
                              const dpa_request *request, int pointwise, dpa_error *err) {
     const int two = games->items[0].options == 2;
     const int wanted[] = {two, two, !two, 1, two && pointwise, 1};
     dpa_result result;
     if (request->family[0] != '\0' || request->method[0] != '\0') {
-        DPA_TRY(onerun_row(games, request, request->family, request->method, &result, err));
+        DPA_TRY(one_run_row(games, request, request->family, request->method, &result, err));
         return dpa__report_add(bounds, &result, err);
     }
     for (size_t i = 0; i < sizeof usual / sizeof usual[0]; ++i) {
         if (!wanted[i]) continue;
-        DPA_TRY(onerun_row(games, request, usual[i][0], usual[i][1], &result, err));
+        DPA_TRY(one_run_row(games, request, usual[i][0], usual[i][1], &result, err));
         DPA_TRY(dpa__report_add(bounds, &result, err));
     }
     return DPA_OK;
@@ -516,7 +516,7 @@ static dpa_status put_ideal_rows(dpa_report *report, const dpa_report *bounds,
     return DPA_OK;
 }
 
-static dpa_status fill_ideal(dpa_report *report, const dpa_ideal *ideal, const onerun_games *games,
+static dpa_status fill_ideal(dpa_report *report, const dpa_ideal *ideal, const one_run_games *games,
                              uint64_t repeats, int pointwise, dpa_error *err) {
     const dpa_request *request = &report->request;
     const double theory = dpa_gaussian_epsilon(1.0 / ideal->sigma, request->delta);
@@ -544,7 +544,7 @@ static dpa_status fill_ideal(dpa_report *report, const dpa_ideal *ideal, const o
 dpa_status dpa__audit_ideal(const dpa_ideal *ideal, uint64_t guesses, uint64_t repeats,
                             const dpa_request *request, int pointwise, dpa_report **out,
                             dpa_error *err) {
-    onerun_games games = {0};
+    one_run_games games = {0};
     dpa_report *report = NULL;
     *out = NULL;
     DPA_TRY(dpa__request_check(request, err));

@@ -129,7 +129,7 @@ export function makeAll() {
     scores: { path: page("scores", "scores", weak, "--claim-epsilon", "3"), charts: ["bounds", "histogram", "roc", "roc-log", "region"] },
     refuted: { path: page("refuted", "scores", strong, "--claim-epsilon", "1"), charts: ["bounds", "histogram", "roc", "roc-log", "region", "posterior", "epsilon-delta"] },
     counts: { path: combine("counts", counts), charts: ["bounds", "region", "posterior", "epsilon-delta"] },
-    onerun: { path: page("onerun", "one-run", run), charts: ["bounds", "guesses"] },
+    one_run: { path: page("one_run", "one-run", run), charts: ["bounds", "guesses"] },
     losses: { path: page("losses", "losses", "--train", train, "--heldout", heldout), charts: ["bounds", "losses"] },
     cosines: { path: page("cosines", "cosines", cosines, "--dim", "10000"), charts: ["bounds", "cosines"] },
     iterates: { path: page("iterates", "cosines", cosines, "--null", unseen), charts: ["bounds", "cosines"] },

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "estimate/onerun/onerun.h"
+#include "estimate/one_run/one_run.h"
 #include "estimate/plan/power.h"
 #include "estimate/ranks/rank.h"
 #include "estimate/registry.h"
@@ -83,7 +83,7 @@ static void show(const training *t, size_t m, int audits, const char *family, do
         dpa_result result;
         dpa__request_init(&request);
         (void)snprintf(request.family, sizeof request.family, "%s", family);
-        assert_ok(dpa__onerun_channels(&scores, &request, &result, NULL));
+        assert_ok(dpa__one_run_channels(&scores, &request, &result, NULL));
         sum += result.epsilon_lower;
         squares += result.epsilon_lower * result.epsilon_lower;
         dpa__scores_free(&scores);
@@ -128,7 +128,7 @@ static void test_power(void **state) {
         dpa_result result;
         dpa__request_init(&request);
         (void)snprintf(request.family, sizeof request.family, "%s", plan.family);
-        assert_ok(dpa__onerun_channels(&scores, &request, &result, NULL));
+        assert_ok(dpa__one_run_channels(&scores, &request, &result, NULL));
         refuted += result.epsilon_lower > claimed;
         dpa__scores_free(&scores);
     }

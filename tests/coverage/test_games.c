@@ -4,7 +4,7 @@
 #include "game/table.h"
 
 #include "account/account.h"
-#include "estimate/onerun/onerun.h"
+#include "estimate/one_run/one_run.h"
 #include "evidence/guesses.h"
 #include "game/one_run.h"
 
@@ -33,7 +33,7 @@ static dpa_curve *claimed(dpa_adjacency adjacency) {
     dpa_curve *one, *both;
     assert_ok(dpa_account_new(&phase, 1, &opts, &account, NULL));
     assert_ok(dpa_account_curve(account, -1, &one, NULL));
-    assert_ok(dpa__onerun_symmetric(one, &both, NULL));
+    assert_ok(dpa__one_run_symmetric(one, &both, NULL));
     dpa_curve_free(one);
     dpa_account_free(account);
     return both;
@@ -60,7 +60,7 @@ static void repeat(uint64_t options, const char *name) {
     dpa__one_run *game = NULL;
     assert_ok(dpa__one_run_new(&o, options, &t.plan, &t.data, NULL, DPA_TRAINER_LOSS, &game, NULL));
     uint64_t grid[32];
-    const size_t count = dpa__onerun_grid(CANARIES, grid, 32);
+    const size_t count = dpa__one_run_grid(CANARIES, grid, 32);
     size_t refuted = 0;
     double score[CANARIES], answer[CANARIES], right = 0.0;
     for (uint64_t run = 0; run < AUDITS; ++run) {
@@ -69,9 +69,9 @@ static void repeat(uint64_t options, const char *name) {
         dpa_guesses guesses = rank(score, answer, options == 0);
         int is_refuted = 0;
         for (size_t i = 0; i < count; ++i) {
-            const dpa_onerun one = {CANARIES, options == 0 ? 2 : options, grid[i],
-                                    guesses.correct[grid[i]]};
-            is_refuted |= dpa__onerun_refutes(&one, curve, P / (double)count);
+            const dpa_one_run one = {CANARIES, options == 0 ? 2 : options, grid[i],
+                                     guesses.correct[grid[i]]};
+            is_refuted |= dpa__one_run_refutes(&one, curve, P / (double)count);
         }
         refuted += is_refuted != 0;
         right += (double)guesses.correct[CANARIES] / CANARIES / AUDITS;

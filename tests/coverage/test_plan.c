@@ -7,7 +7,7 @@
 #include "account/account.h"
 #include "base/rng.h"
 #include "estimate/cosines/cosine.h"
-#include "estimate/onerun/onerun.h"
+#include "estimate/one_run/one_run.h"
 #include "estimate/plan/plan.h"
 #include "estimate/plan/power.h"
 #include "estimate/scores.h"
@@ -139,7 +139,7 @@ static int audit_one_run(const dpa_plan *plan, const dpa_plan_answer *a, const t
                          dpa_rng *rng) {
     guess g[MOST];
     const dpa_request request = request_of(plan);
-    dpa_onerun game = {a->size, 2, a->guesses, 0};
+    dpa_one_run game = {a->size, 2, a->guesses, 0};
     dpa_result result;
     for (uint64_t i = 0; i < a->size; ++i) {
         const double side = dpa__rng_below(rng, 2) == 1 ? 1 : -1;
@@ -148,7 +148,7 @@ static int audit_one_run(const dpa_plan *plan, const dpa_plan_answer *a, const t
     }
     qsort(g, a->size, sizeof g[0], by_certainty);
     for (uint64_t i = 0; i < a->guesses; ++i) game.correct += (uint64_t)g[i].is_right;
-    assert_ok(dpa__onerun_bound(&game, 1, DPA_GUESSES_FIXED, &request, &result, NULL));
+    assert_ok(dpa__one_run_bound(&game, 1, DPA_GUESSES_FIXED, &request, &result, NULL));
     return result.epsilon_lower > plan->claim_epsilon;
 }
 
@@ -331,9 +331,9 @@ static void guesses_all(void **state) {
     assert_ok(dpa__ask_power(&plan, CANARIES, &answer, NULL));
     assert_int_equal(answer.guesses, CANARIES);
     for (unsigned c = 0; c <= CANARIES; ++c) {
-        const dpa_onerun game = {CANARIES, 2, CANARIES, c};
+        const dpa_one_run game = {CANARIES, 2, CANARIES, c};
         dpa_result result;
-        assert_ok(dpa__onerun_bound(&game, 1, DPA_GUESSES_FIXED, &request, &result, NULL));
+        assert_ok(dpa__one_run_bound(&game, 1, DPA_GUESSES_FIXED, &request, &result, NULL));
         if (result.epsilon_lower > 0.1) want += binomial(c, CANARIES, right);
     }
     assert_absolute(answer.power, want, 1e-10);

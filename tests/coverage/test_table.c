@@ -12,7 +12,7 @@
 #include "base/rng.h"
 #include "estimate/cosines/cosine.h"
 #include "estimate/losses/epsilon_star.h"
-#include "estimate/onerun/onerun.h"
+#include "estimate/one_run/one_run.h"
 #include "estimate/scores.h"
 #include "estimate/sequential/sequential.h"
 #include "evidence/canary.h"
@@ -282,10 +282,10 @@ static dpa_guesses play(double mu, size_t canaries, uint64_t index) {
     return ranked;
 }
 
-static void onerun_row(const char *method, const char *family, dpa_guess_choice choice, double mu,
-                       size_t canaries, size_t audits) {
+static void one_run_row(const char *method, const char *family, dpa_guess_choice choice, double mu,
+                        size_t canaries, size_t audits) {
     static const char *const choice_name[] = {"a tenth guessed", "auto", "max"};
-    static dpa_onerun games[MOST_CANARIES];
+    static dpa_one_run games[MOST_CANARIES];
     const dpa_request request = request_for(method, family, "", DELTA);
     const row r = {method,
                    choice_name[choice],
@@ -302,27 +302,27 @@ static void onerun_row(const char *method, const char *family, dpa_guess_choice 
         uint64_t counts[MOST_CANARIES] = {canaries / 10};
         size_t count = 1;
         dpa_result result;
-        if (choice == DPA_GUESSES_AUTO) count = dpa__onerun_grid(canaries, counts, GRID);
+        if (choice == DPA_GUESSES_AUTO) count = dpa__one_run_grid(canaries, counts, GRID);
         if (choice == DPA_GUESSES_MAX)
             for (count = 0; count < 40; ++count) counts[count] = (count + 1) * canaries / 40;
         for (size_t i = 0; i < count; ++i)
-            games[i] = (dpa_onerun){canaries, 2, counts[i], ranked.correct[counts[i]]};
-        assert_ok(dpa__onerun_bound(games, count, choice, &request, &result, NULL));
+            games[i] = (dpa_one_run){canaries, 2, counts[i], ranked.correct[counts[i]]};
+        assert_ok(dpa__one_run_bound(games, count, choice, &request, &result, NULL));
         tally_add(&t, result.epsilon_lower, r.truth, 1);
         dpa__guesses_free(&ranked);
     }
     finish(&r, &t);
 }
 
-static void onerun_rows(const size_t *sizes, size_t count, size_t audits) {
+static void one_run_rows(const size_t *sizes, size_t count, size_t audits) {
     static const char *const how[][2] = {
         {"steinke", "dp"}, {"recursion", "gaussian"}, {"pointwise", "gaussian"}};
     for (size_t h = 0; h < 3; ++h)
         for (int choice = DPA_GUESSES_FIXED; choice <= DPA_GUESSES_MAX; ++choice)
             for (int leak = 0; leak < 2; ++leak)
                 for (size_t s = 0; s < count; ++s)
-                    onerun_row(how[h][0], how[h][1], (dpa_guess_choice)choice, leak, sizes[s],
-                               audits);
+                    one_run_row(how[h][0], how[h][1], (dpa_guess_choice)choice, leak, sizes[s],
+                                audits);
 }
 
 /* ── cosines: simulated, canaries in one release of the Gaussian mechanism ──────────────────── */
@@ -526,7 +526,7 @@ static void exact(void **state) {
 static void simulated(void **state) {
     (void)state;
     scores_rows((const size_t[]){30}, 1, 60);
-    onerun_rows((const size_t[]){100}, 1, 60);
+    one_run_rows((const size_t[]){100}, 1, 60);
     cosine_rows((const size_t[]){32}, 1, 60);
     star_rows((const size_t[]){200}, 1, 10);
     sequential_rows((const size_t[]){60}, 1, 40);
@@ -535,7 +535,7 @@ static void simulated(void **state) {
 static void rows_of(const char *part, size_t audits) {
     if (strcmp(part, "exact") == 0) exact_rows((const unsigned[]){20, 100, 400}, 3);
     if (strcmp(part, "scores") == 0) scores_rows((const size_t[]){50, 200, 1000}, 3, audits);
-    if (strcmp(part, "one-run") == 0) onerun_rows((const size_t[]){100, 1000, 4000}, 3, audits);
+    if (strcmp(part, "one-run") == 0) one_run_rows((const size_t[]){100, 1000, 4000}, 3, audits);
     if (strcmp(part, "cosines") == 0) cosine_rows((const size_t[]){64, 256}, 2, audits);
     if (strcmp(part, "losses") == 0) star_rows((const size_t[]){300, 1000, 10000}, 3, audits);
     if (strcmp(part, "sequential") == 0)

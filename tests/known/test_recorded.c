@@ -6,7 +6,7 @@
 
 #include "estimate/cosines/cosine.h"
 #include "estimate/losses/epsilon_star.h"
-#include "estimate/onerun/onerun.h"
+#include "estimate/one_run/one_run.h"
 #include "estimate/plan/power.h"
 #include "estimate/scores.h"
 #include "math/dist.h"
@@ -170,7 +170,7 @@ static void scores(void **state) {
 
 static void one_run(void **state) {
     (void)state;
-    static const dpa_onerun games[] = {
+    static const dpa_one_run games[] = {
         {1000, 2, 100, 92}, {300, 2, 300, 190}, {60, 2, 12, 12}, {400, 5, 80, 60}};
     static const char *const methods[] = {"", "steinke", "recursion", "pointwise"};
     static const char *const families[] = {"dp", "gaussian", "laplace"};
@@ -183,7 +183,7 @@ static void one_run(void **state) {
                 dpa_result out;
                 char key[80];
                 (void)snprintf(key, sizeof key, "one run %zu %s %s", g, methods[m], families[f]);
-                if (dpa__onerun_bound(&games[g], 1, DPA_GUESSES_FIXED, &r, &out, &err) != DPA_OK)
+                if (dpa__one_run_bound(&games[g], 1, DPA_GUESSES_FIXED, &r, &out, &err) != DPA_OK)
                     fail_msg("%s: %s", key, err.text);
                 check(key, out.epsilon_lower, out.parameter_lower, out.p_value, out.confidence);
             }

@@ -7,7 +7,7 @@
  * these make sense. */
 #include "check.h"
 
-#include "estimate/onerun/onerun.h"
+#include "estimate/one_run/one_run.h"
 #include "estimate/scores.h"
 #include "two_samples.h"
 
@@ -352,9 +352,9 @@ static void separation_shows(void **state) {
 
 /* ── one run ───────────────────────────────────────────────────────────────────────────────── */
 
-static double from_one_run(dpa_onerun game, const dpa_request *request) {
+static double from_one_run(dpa_one_run game, const dpa_request *request) {
     dpa_result result;
-    assert_ok(dpa__onerun_bound(&game, 1, DPA_GUESSES_FIXED, request, &result, NULL));
+    assert_ok(dpa__one_run_bound(&game, 1, DPA_GUESSES_FIXED, request, &result, NULL));
     assert_true(result.epsilon_lower >= 0);
     assert_true((result.assumptions & DPA_ASSUME_ONE_RUN_CANARIES) != 0);
     assert_true((result.assumptions & DPA_ASSUME_GUESSES_FIXED) != 0);
@@ -370,7 +370,7 @@ static void one_run_methods(void **state) {
         dpa_request request = request_of(rows[i][0], rows[i][1], 1e-5);
         double before = 0;
         for (uint64_t correct = 100; correct <= 200; correct += 4) {
-            const double bound = from_one_run((dpa_onerun){1000, 2, 200, correct}, &request);
+            const double bound = from_one_run((dpa_one_run){1000, 2, 200, correct}, &request);
             assert_true(bound >= before * (1 - slack));
             assert_true(correct > 100 || bound == 0);
             before = bound;
@@ -378,7 +378,7 @@ static void one_run_methods(void **state) {
         assert_true(before > 1);
         for (int d = 1; d <= 3; ++d) {
             request.delta = pow(10, -5 + d);
-            const double bound = from_one_run((dpa_onerun){1000, 2, 200, 200}, &request);
+            const double bound = from_one_run((dpa_one_run){1000, 2, 200, 200}, &request);
             assert_true(bound <= before * (1 + slack));
             before = bound;
         }

@@ -9,7 +9,7 @@
 
 #include "estimate/cosines/cosine.h"
 #include "estimate/losses/epsilon_star.h"
-#include "estimate/onerun/onerun.h"
+#include "estimate/one_run/one_run.h"
 #include "estimate/scores.h"
 #include "estimate/sequential/sequential.h"
 #include "evidence/guesses.h"
@@ -74,24 +74,24 @@ static dpa_status ask_one_run(const row *about, const sample *s, const dpa_reque
                               dpa_results *out, dpa_error *err) {
     dpa_guesses guesses = {0};
     dpa_lints lints = {0};
-    dpa_onerun games[32];
+    dpa_one_run games[32];
     uint64_t counts[32];
     dpa_result result;
     const int is_fixed = strcmp(about->select, "fixed") == 0;
     dpa_request asked = *request;
     asked.select[0] = '\0';
-    size_t count = is_fixed ? 1 : dpa__onerun_grid(2 * SIZE, counts, 32);
+    size_t count = is_fixed ? 1 : dpa__one_run_grid(2 * SIZE, counts, 32);
     dpa_status status =
         dpa__guesses_from_pair(s->in, SIZE, s->out, SIZE, DPA_GUESS_BOTH, &guesses, &lints, err);
     if (is_fixed) counts[0] = 64;
     for (size_t i = 0; i < count && status == DPA_OK; ++i)
-        games[i] = (dpa_onerun){2 * SIZE, 2, counts[i], guesses.correct[counts[i]]};
+        games[i] = (dpa_one_run){2 * SIZE, 2, counts[i], guesses.correct[counts[i]]};
     if (status == DPA_OK)
-        status = dpa__onerun_bound(games, count,
-                                   is_fixed                             ? DPA_GUESSES_FIXED
-                                   : strcmp(about->select, "auto") == 0 ? DPA_GUESSES_AUTO
-                                                                        : DPA_GUESSES_MAX,
-                                   &asked, &result, err);
+        status = dpa__one_run_bound(games, count,
+                                    is_fixed                             ? DPA_GUESSES_FIXED
+                                    : strcmp(about->select, "auto") == 0 ? DPA_GUESSES_AUTO
+                                                                         : DPA_GUESSES_MAX,
+                                    &asked, &result, err);
     if (status == DPA_OK) status = dpa__results_add(out, &result, err);
     dpa__guesses_free(&guesses);
     dpa__lints_free(&lints);
@@ -131,7 +131,7 @@ static dpa_status ask_channels(const row *about, const sample *s, const dpa_requ
     asked.method[0] = '\0'; /* its default for the family */
     dpa_status status = dpa__scores_from(s->in, SIZE, s->out, SIZE, &scores, err);
     if (status == DPA_OK) status = dpa__scores_prepare_here(&scores, &lints, err);
-    if (status == DPA_OK) status = dpa__onerun_channels(&scores, &asked, &result, err);
+    if (status == DPA_OK) status = dpa__one_run_channels(&scores, &asked, &result, err);
     if (status == DPA_OK) status = dpa__results_add(out, &result, err);
     dpa__scores_free(&scores);
     dpa__lints_free(&lints);

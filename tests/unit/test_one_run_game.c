@@ -4,7 +4,7 @@
 #include "check.h"
 
 #include "base/rng.h"
-#include "estimate/onerun/onerun.h"
+#include "estimate/one_run/one_run.h"
 #include "game/canary.h"
 #include "game/one_run.h"
 
@@ -139,7 +139,7 @@ static void null_coordinates(void **state) {
     for (size_t i = 0; i < STEPS * NULLS; ++i) square += noise[i] * noise[i];
     const double n = STEPS * NULLS, variance = SIGMA * SIGMA;
     assert_absolute(square / n, variance, 4.5 * variance * sqrt(2.0 / n));
-    assert_ok(dpa__onerun_channels_check(noise, STEPS, NULLS, &check, NULL));
+    assert_ok(dpa__one_run_channels_check(noise, STEPS, NULLS, &check, NULL));
     assert_false(check.is_refuted);
     dpa__one_run_free(game);
     /* the same few noises again and again */
@@ -147,7 +147,7 @@ static void null_coordinates(void **state) {
     t.opts.seeds = 10;
     assert_ok(dpa__one_run_new(&t.opts, 0, &t.plan, &t.data, NULL, DPA_TRAINER_LOSS, &game, NULL));
     assert_ok(dpa__one_run_play(game, 0, &result, NULL));
-    assert_ok(dpa__onerun_channels_check(noise, STEPS, NULLS, &check, NULL));
+    assert_ok(dpa__one_run_channels_check(noise, STEPS, NULLS, &check, NULL));
     assert_true(check.is_refuted);
     dpa__one_run_free(game);
     tear_down(&t);

@@ -111,7 +111,7 @@ typedef struct dpa_known_rounds {
  * (with four fifths of the error), and the scan (one fifth; it finds leaks of a few canaries only);
  * μ divided by the spread is the bound. request->method "rank" uses ranks alone, with all of the
  * error. In another family, `dp` for any mechanism, the canaries must not overlap (spread 1), and
- * dpa__onerun_channels is the test. `p_value` belongs to request->claim_epsilon (NaN: none), a
+ * dpa__one_run_channels is the test. `p_value` belongs to request->claim_epsilon (NaN: none), a
  * claim about a training with the rule of `known`. Needs independent noise, and a divisor of the
  * sum that does not depend on the canaries (docs/methods/known-rounds.md). */
 dpa_status dpa__known_rounds_participation(const dpa_known_rounds *known,

@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "estimate/cosines/cosine.h"
-#include "estimate/onerun/onerun.h"
+#include "estimate/one_run/one_run.h"
 #include "estimate/ranks/scan.h"
 #include "estimate/registry.h"
 #include "estimate/scores.h"
@@ -230,7 +230,7 @@ static dpa_status run_family(const dpa_known_rounds *k, const dpa_scores *scores
     if (!is_as_claimed(k) && !isnan(claim))
         one.claim_epsilon =
             dpa_gaussian_epsilon(fmin(claim * sqrt(k->canary_rounds), MOST_MU), request->delta);
-    return dpa__onerun_channels(scores, &one, out, err);
+    return dpa__one_run_channels(scores, &one, out, err);
 }
 
 static dpa_status run_tests(const dpa_known_rounds *k, const dpa_request *request, double claim,

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "estimate/onerun/onerun.h"
+#include "estimate/one_run/one_run.h"
 #include "estimate/plan/plan.h"
 
 const char *dpa__plan_game_name(dpa_plan_game game) {
@@ -42,7 +42,7 @@ const char *dpa__plan_method(dpa_plan_game game, const char *family, double delt
                                                     : DPA__MODEL_CURVES};
     if (game == DPA_PLAN_STEPS && !is_gaussian) return NULL;
     if (game != DPA_PLAN_ONE_RUN) return listed(game, &model, family, delta, index);
-    return index == 0   ? dpa__onerun_method_name(dpa__onerun_default(is_dp, 2))
+    return index == 0   ? dpa__one_run_method_name(dpa__one_run_default(is_dp, 2))
            : index == 1 ? DPA__CHANNELS
                         : NULL;
 }

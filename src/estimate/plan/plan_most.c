@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "estimate/onerun/onerun.h"
+#include "estimate/one_run/one_run.h"
 #include "estimate/plan/plan.h"
 #include "estimate/ranks/rank.h"
 #include "math/dist.h"
@@ -32,7 +32,7 @@ static dpa_status perfect_ranks(const dpa__plan *plan, size_t n, const dpa_reque
     const dpa_scores sample = {
         .member = scores + n, .nonmember = scores, .members = n, .nonmembers = n, .is_sorted = 1};
     const dpa_status status = dpa__plan_has_channels(plan)
-                                  ? dpa__onerun_channels(&sample, request, out, err)
+                                  ? dpa__one_run_channels(&sample, request, out, err)
                                   : plan->entry->from_scores(plan->entry->about.name, &plan->model,
                                                              &sample, request, out, err);
     free(scores);
@@ -41,9 +41,9 @@ static dpa_status perfect_ranks(const dpa__plan *plan, size_t n, const dpa_reque
 
 static dpa_status perfect_run(const dpa__plan *plan, uint64_t n, dpa_request *request,
                               dpa_result *out, dpa_error *err) {
-    const dpa_onerun game = {n, 2, n, n};
+    const dpa_one_run game = {n, 2, n, n};
     memcpy(request->method, plan->asked->method, strlen(plan->asked->method) + 1);
-    return dpa__onerun_bound(&game, 1, DPA_GUESSES_FIXED, request, out, err);
+    return dpa__one_run_bound(&game, 1, DPA_GUESSES_FIXED, request, out, err);
 }
 
 static dpa_status perfect(const dpa__plan *plan, uint64_t n, dpa_result *out, dpa_error *err) {

@@ -14,7 +14,7 @@
 #include "estimate/cosines/cosine.h"
 #include "estimate/estimate.h"
 #include "estimate/losses/epsilon_star.h"
-#include "estimate/onerun/onerun.h"
+#include "estimate/one_run/one_run.h"
 #include "estimate/plan/power.h"
 #include "estimate/scores.h"
 #include "evidence/evidence.h"

@@ -17,14 +17,14 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "estimate/onerun/onerun.h"
+#include "estimate/one_run/one_run.h"
 #include "estimate/ranks/rank.h"
 #include "estimate/ranks/scan.h"
 #include "estimate/registry.h"
 #include "math/dist.h"
 
-dpa_status dpa__onerun_channels(const dpa_scores *scores, const dpa_request *request,
-                                dpa_result *out, dpa_error *err) {
+dpa_status dpa__one_run_channels(const dpa_scores *scores, const dpa_request *request,
+                                 dpa_result *out, dpa_error *err) {
     const char *family = request->family[0] != '\0' ? request->family : "gaussian";
     dpa__model model;
     DPA_TRY(dpa__request_check(request, err));
@@ -85,8 +85,8 @@ static double energy_p(const double *noise, size_t steps, size_t coordinates) {
     return dpa__norm_cdf((dispersion - (n - 1)) / spread, DPA_UPPER);
 }
 
-dpa_status dpa__onerun_channels_check(const double *noise, size_t steps, size_t coordinates,
-                                      dpa_channels_check *out, dpa_error *err) {
+dpa_status dpa__one_run_channels_check(const double *noise, size_t steps, size_t coordinates,
+                                       dpa_channels_check *out, dpa_error *err) {
     const size_t used = coordinates < DPA_CHECK_COORDINATES ? coordinates : DPA_CHECK_COORDINATES;
     if (steps < 10 || coordinates < 2)
         return dpa__fail(err, DPA_BAD_ARGUMENT,

@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "estimate/model.h"
-#include "estimate/onerun/onerun.h"
+#include "estimate/one_run/one_run.h"
 #include "estimate/registry.h"
 #include "math/root.h"
 
@@ -33,22 +33,22 @@
  * and nothing is paid: Steinke's bound is the exact tail at δ = 0, the recursion hardly feels δ,
  * and `either` is never behind the better of the two. */
 
-const char *dpa__onerun_method_name(dpa__onerun_method method) {
+const char *dpa__one_run_method_name(dpa__one_run_method method) {
     return dpa__registry_name(DPA_FROM_GUESSES, (int)method);
 }
 
-dpa__onerun_method dpa__onerun_default(int is_dp, uint64_t options) {
+dpa__one_run_method dpa__one_run_default(int is_dp, uint64_t options) {
     return is_dp && options == 2 ? DPA__EITHER : DPA__RECURSION;
 }
 
 static dpa_status choose_method(const char *name, int is_dp, uint64_t options,
-                                dpa__onerun_method *out, dpa_error *err) {
-    *out = dpa__onerun_default(is_dp, options);
+                                dpa__one_run_method *out, dpa_error *err) {
+    *out = dpa__one_run_default(is_dp, options);
     if (name[0] == '\0') return DPA_OK;
     const dpa__entry *entry = dpa__registry_for(DPA_FROM_GUESSES, name, err);
     if (entry == NULL) return DPA_BAD_ARGUMENT;
-    *out = (dpa__onerun_method)entry->variant;
-    if (*out == DPA__ONERUN_METHODS)
+    *out = (dpa__one_run_method)entry->variant;
+    if (*out == DPA__ONE_RUN_METHODS)
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "method %s: needs the scores of the canaries, not guesses", name);
     if (*out != DPA__RECURSION && options != 2)
@@ -64,19 +64,19 @@ static dpa_status choose_method(const char *name, int is_dp, uint64_t options,
     return DPA_OK;
 }
 
-dpa_status dpa__onerun_test_init(dpa__onerun_test *test, const dpa_request *request, double delta,
-                                 uint64_t options, dpa_error *err) {
-    *test = (dpa__onerun_test){.delta = delta, .t = NAN, .err = err};
+dpa_status dpa__one_run_test_init(dpa__one_run_test *test, const dpa_request *request, double delta,
+                                  uint64_t options, dpa_error *err) {
+    *test = (dpa__one_run_test){.delta = delta, .t = NAN, .err = err};
     const char *spec = request->family[0] ? request->family : "gaussian";
     DPA_TRY(choose_method(request->method, dpa__family_is_universal(spec), options, &test->method,
                           err));
     return dpa__family_parse(spec, delta, &test->family, err);
 }
 
-void dpa__onerun_test_free(dpa__onerun_test *test) {
+void dpa__one_run_test_free(dpa__one_run_test *test) {
     dpa_curve_free(test->curve);
     dpa__family_free(test->family);
-    *test = (dpa__onerun_test){0};
+    *test = (dpa__one_run_test){0};
 }
 
 /* δ = 10^−3 … 10^−9, evenly in the exponent. */
@@ -84,13 +84,13 @@ static double pointwise_delta(size_t i) {
     return pow(10.0, -3.0 - 6.0 * (double)i / (DPA__POINTWISE_COUNT - 1));
 }
 
-static dpa_status make_member(dpa__onerun_test *test, double t) {
+static dpa_status make_member(dpa__one_run_test *test, double t) {
     dpa_curve *curve = NULL;
     dpa_curve_free(test->curve);
     test->curve = NULL;
     test->t = NAN;
     DPA_TRY(dpa__family_curve(test->family, t, &curve, test->err));
-    const dpa_status status = dpa__onerun_symmetric(curve, &test->curve, test->err);
+    const dpa_status status = dpa__one_run_symmetric(curve, &test->curve, test->err);
     dpa_curve_free(curve);
     DPA_TRY(status);
     if (test->method == DPA__POINTWISE)
@@ -101,37 +101,38 @@ static dpa_status make_member(dpa__onerun_test *test, double t) {
 }
 
 /* Makes the member at t the current one; 1 on success. */
-static int have_member(dpa__onerun_test *test, double t) {
+static int have_member(dpa__one_run_test *test, double t) {
     if (test->status != DPA_OK) return 0;
     if (test->t != t) test->status = make_member(test, t);
     return test->status == DPA_OK;
 }
 
-static double pointwise_p_value(const dpa__onerun_test *test, const dpa_onerun *game) {
+static double pointwise_p_value(const dpa__one_run_test *test, const dpa_one_run *game) {
     double least = 1.0;
     for (size_t i = 0; i < DPA__POINTWISE_COUNT; ++i)
-        least = fmin(least, dpa__onerun_dp_p_value(game, test->epsilon[i], pointwise_delta(i)));
+        least = fmin(least, dpa__one_run_dp_p_value(game, test->epsilon[i], pointwise_delta(i)));
     return least;
 }
 
-int dpa__onerun_test_refutes(dpa__onerun_test *test, double t, const dpa_onerun *game, double p) {
+int dpa__one_run_test_refutes(dpa__one_run_test *test, double t, const dpa_one_run *game,
+                              double p) {
     const int by_tail = test->method == DPA__STEINKE || test->method == DPA__EITHER;
-    const int is_refuted = by_tail && dpa__onerun_dp_refutes(game, t, test->delta, p);
+    const int is_refuted = by_tail && dpa__one_run_dp_refutes(game, t, test->delta, p);
     if (test->method == DPA__STEINKE || is_refuted) return is_refuted;
     if (!have_member(test, t)) return 0;
-    if (test->method != DPA__POINTWISE) return dpa__onerun_refutes(game, test->curve, p);
+    if (test->method != DPA__POINTWISE) return dpa__one_run_refutes(game, test->curve, p);
     for (size_t i = 0; i < DPA__POINTWISE_COUNT; ++i)
-        if (dpa__onerun_dp_refutes(game, test->epsilon[i], pointwise_delta(i), p)) return 1;
+        if (dpa__one_run_dp_refutes(game, test->epsilon[i], pointwise_delta(i), p)) return 1;
     return 0;
 }
 
-double dpa__onerun_test_p_value(dpa__onerun_test *test, double t, const dpa_onerun *game) {
-    if (test->method == DPA__STEINKE) return dpa__onerun_dp_p_value(game, t, test->delta);
+double dpa__one_run_test_p_value(dpa__one_run_test *test, double t, const dpa_one_run *game) {
+    if (test->method == DPA__STEINKE) return dpa__one_run_dp_p_value(game, t, test->delta);
     if (!have_member(test, t)) return 1.0;
     if (test->method == DPA__POINTWISE) return pointwise_p_value(test, game);
-    const double recursion = dpa__onerun_p_value(game, test->curve);
+    const double recursion = dpa__one_run_p_value(game, test->curve);
     if (test->method == DPA__RECURSION) return recursion;
-    return fmin(recursion, dpa__onerun_dp_p_value(game, t, test->delta));
+    return fmin(recursion, dpa__one_run_dp_p_value(game, t, test->delta));
 }
 
 /* The first is narrower than any family with closed-form members needs; the interval of a composed
@@ -139,7 +140,7 @@ double dpa__onerun_test_p_value(dpa__onerun_test *test, double t, const dpa_oner
 static const double exact_tolerance = 1e-13, interval_tolerance = 1e-7;
 static const double least_parameter = 1e-12;
 
-size_t dpa__onerun_grid(uint64_t canaries, uint64_t *counts, size_t capacity) {
+size_t dpa__one_run_grid(uint64_t canaries, uint64_t *counts, size_t capacity) {
     size_t used = 0;
     for (uint64_t g = 16; g < canaries && g < (uint64_t)1 << 60; g *= 4) {
         if (used < capacity) counts[used] = g;
@@ -150,8 +151,8 @@ size_t dpa__onerun_grid(uint64_t canaries, uint64_t *counts, size_t capacity) {
 }
 
 typedef struct search {
-    dpa__onerun_test test;
-    const dpa_onerun *games;
+    dpa__one_run_test test;
+    const dpa_one_run *games;
     size_t *alive; /* indices of the games that refute the member at the lower end */
     size_t count;
     double p;
@@ -162,7 +163,7 @@ static int stands_at(double t, void *user) {
     search *s = user;
     size_t kept = 0;
     for (size_t i = 0; i < s->count; ++i)
-        if (dpa__onerun_test_refutes(&s->test, t, &s->games[s->alive[i]], s->p)) {
+        if (dpa__one_run_test_refutes(&s->test, t, &s->games[s->alive[i]], s->p)) {
             const size_t winner = s->alive[i];
             s->alive[i] = s->alive[kept]; /* swap, so that the list stays complete */
             s->alive[kept++] = winner;
@@ -215,12 +216,12 @@ static dpa_status find_parameter(search *s, double *lower, double *upper, dpa_er
     return DPA_OK;
 }
 
-static dpa_status check_games(const dpa_onerun *games, size_t count, dpa_guess_choice choice,
+static dpa_status check_games(const dpa_one_run *games, size_t count, dpa_guess_choice choice,
                               dpa_error *err) {
     if (count < 1 || (choice == DPA_GUESSES_FIXED && count != 1))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "%zu guess counts where one is wanted", count);
     for (size_t i = 0; i < count; ++i) {
-        DPA_TRY(dpa__onerun_check(&games[i], err));
+        DPA_TRY(dpa__one_run_check(&games[i], err));
         if (games[i].canaries != games[0].canaries || games[i].options != games[0].options)
             return dpa__fail(err, DPA_BAD_ARGUMENT, "guess counts of different runs");
     }
@@ -237,10 +238,10 @@ static unsigned assumptions_of(const dpa_family *family, dpa_guess_choice choice
 static void describe(const search *s, dpa_guess_choice choice, size_t count, dpa_result *result) {
     static const char *const names[] = {"fixed", "auto", "max"};
     const dpa_family *family = s->test.family;
-    const dpa_onerun *winner = &s->games[s->alive[0]];
+    const dpa_one_run *winner = &s->games[s->alive[0]];
     (void)snprintf(result->family, sizeof result->family, "%s", dpa__family_spec(family));
     (void)snprintf(result->method, sizeof result->method, "%s",
-                   dpa__onerun_method_name(s->test.method));
+                   dpa__one_run_method_name(s->test.method));
     (void)snprintf(result->select, sizeof result->select, "%s", names[choice]);
     (void)snprintf(result->parameter, sizeof result->parameter, "%s",
                    dpa__family_parameter(family));
@@ -272,19 +273,19 @@ static dpa_status set_bound(const search *s, double lower, double upper, double 
     return DPA_OK;
 }
 
-static dpa_status set_claim(const dpa_request *request, const dpa_onerun *games, size_t count,
+static dpa_status set_claim(const dpa_request *request, const dpa_one_run *games, size_t count,
                             dpa_guess_choice choice, dpa_result *result, dpa_error *err) {
     const double delta = dpa__claim_delta(request);
-    dpa__onerun_test test;
-    DPA_TRY(dpa__onerun_test_init(&test, request, delta, games[0].options, err));
+    dpa__one_run_test test;
+    DPA_TRY(dpa__one_run_test_init(&test, request, delta, games[0].options, err));
     double t = 0.0, least = 1.0;
     dpa_status status = dpa__family_claim(test.family, request->claim_epsilon, delta, &t, err);
     for (size_t i = 0; status == DPA_OK && i < count; ++i) {
-        if (dpa__onerun_test_refutes(&test, t, &games[i], least)) /* one look rejects most */
-            least = fmin(least, dpa__onerun_test_p_value(&test, t, &games[i]));
+        if (dpa__one_run_test_refutes(&test, t, &games[i], least)) /* one look rejects most */
+            least = fmin(least, dpa__one_run_test_p_value(&test, t, &games[i]));
         status = test.status;
     }
-    dpa__onerun_test_free(&test);
+    dpa__one_run_test_free(&test);
     result->p_value = choice == DPA_GUESSES_AUTO ? fmin(1.0, (double)count * least) : least;
     return status;
 }
@@ -301,8 +302,8 @@ static dpa_status run_search(search *s, size_t count, dpa_guess_choice choice,
     return DPA_OK;
 }
 
-dpa_status dpa__onerun_bound(const dpa_onerun *games, size_t count, dpa_guess_choice choice,
-                             const dpa_request *request, dpa_result *result, dpa_error *err) {
+dpa_status dpa__one_run_bound(const dpa_one_run *games, size_t count, dpa_guess_choice choice,
+                              const dpa_request *request, dpa_result *result, dpa_error *err) {
     DPA_TRY(dpa__request_check(request, err));
     DPA_TRY(check_games(games, count, choice, err));
     dpa__result_init(result, request);
@@ -313,11 +314,11 @@ dpa_status dpa__onerun_bound(const dpa_onerun *games, size_t count, dpa_guess_ch
     if (s.alive == NULL) return DPA_NO_MEMORY;
     for (size_t i = 0; i < count; ++i) s.alive[i] = i;
     dpa_status status =
-        dpa__onerun_test_init(&s.test, request, request->delta, games[0].options, err);
+        dpa__one_run_test_init(&s.test, request, request->delta, games[0].options, err);
     if (status == DPA_OK) status = run_search(&s, count, choice, request, result, err);
     if (status == DPA_OK && !isnan(request->claim_epsilon))
         status = set_claim(request, games, count, choice, result, err);
-    dpa__onerun_test_free(&s.test);
+    dpa__one_run_test_free(&s.test);
     free(s.alive);
     return status;
 }

@@ -14,26 +14,26 @@
  *
  * Which curve: Lemma A.1 averages f̄ over all ordered pairs of options and uses Jensen's inequality,
  * so f must be convex and must hold in both directions. A curve that describes one direction (in
- * against out) enters as the convex hull of itself and its inverse (dpa__onerun_symmetric). f
+ * against out) enters as the convex hull of itself and its inverse (dpa__one_run_symmetric). f
  * itself would be too optimistic, and the minimum of the two without its hull is not convex.
  *
  * Rounding: f̄⁻¹ is taken 1e-12 smaller and the limit 1e-12 larger than computed; nmath's and the
  * curves' own errors are below 1e-13 and those of r and h grow like 1e-16 times the steps taken
- * (tests/known/test_onerun.c compares with 50 digits). So a refutation is one in exact arithmetic,
+ * (tests/known/test_one_run.c compares with 50 digits). So a refutation is one in exact arithmetic,
  * and the price is about 1e-12 in the parameter. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "estimate/onerun/onerun.h"
+#include "estimate/one_run/one_run.h"
 #include "math/root.h"
 #include "tradeoff/curve.h"
 
 static const double slack = 1e-12;
 static const double smallest_p = 1e-300;
 
-dpa_status dpa__onerun_check(const dpa_onerun *game, dpa_error *err) {
+dpa_status dpa__one_run_check(const dpa_one_run *game, dpa_error *err) {
     const uint64_t most = (uint64_t)1 << 53;
     if (game->canaries < 1 || game->canaries > most)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "canaries: 1 to 2^53, not %llu",
@@ -51,7 +51,7 @@ dpa_status dpa__onerun_check(const dpa_onerun *game, dpa_error *err) {
     return DPA_OK;
 }
 
-int dpa__onerun_refutes(const dpa_onerun *game, const dpa_curve *curve, double p) {
+int dpa__one_run_refutes(const dpa_one_run *game, const dpa_curve *curve, double p) {
     if (!(p > 0.0)) return 0;
     const double m = (double)game->canaries, guesses = (double)game->guesses;
     const double others = ((double)game->options - 1.0) * (1.0 - slack);
@@ -69,16 +69,16 @@ int dpa__onerun_refutes(const dpa_onerun *game, const dpa_curve *curve, double p
 }
 
 typedef struct p_search {
-    const dpa_onerun *game;
+    const dpa_one_run *game;
     const dpa_curve *curve;
 } p_search;
 
 static int is_refuted_at(double p, void *user) {
     const p_search *s = user;
-    return dpa__onerun_refutes(s->game, s->curve, p);
+    return dpa__one_run_refutes(s->game, s->curve, p);
 }
 
-double dpa__onerun_p_value(const dpa_onerun *game, const dpa_curve *curve) {
+double dpa__one_run_p_value(const dpa_one_run *game, const dpa_curve *curve) {
     p_search search = {game, curve};
     dpa__bracket found;
     if (!is_refuted_at(1.0, &search)) return 1.0;
@@ -88,7 +88,7 @@ double dpa__onerun_p_value(const dpa_onerun *game, const dpa_curve *curve) {
     return found.upper;
 }
 
-dpa_status dpa__onerun_symmetric(const dpa_curve *curve, dpa_curve **out, dpa_error *err) {
+dpa_status dpa__one_run_symmetric(const dpa_curve *curve, dpa_curve **out, dpa_error *err) {
     *out = NULL;
     if (dpa__curve_is_symmetric(curve)) {
         *out = dpa__curve_share(curve);

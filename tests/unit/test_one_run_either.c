@@ -3,10 +3,10 @@
  * never worse than either of them, and never below the probability itself. */
 #include "check.h"
 
-#include "estimate/onerun/onerun.h"
+#include "estimate/one_run/one_run.h"
 #include "math/dist.h"
 
-static double bound(const char *method, dpa_onerun game, double delta, double p) {
+static double bound(const char *method, dpa_one_run game, double delta, double p) {
     dpa_request request;
     dpa_result result;
     dpa_error err;
@@ -15,7 +15,7 @@ static double bound(const char *method, dpa_onerun game, double delta, double p)
     (void)snprintf(request.method, sizeof request.method, "%s", method);
     request.delta = delta;
     request.confidence = 1 - p;
-    if (dpa__onerun_bound(&game, 1, DPA_GUESSES_FIXED, &request, &result, &err) != DPA_OK)
+    if (dpa__one_run_bound(&game, 1, DPA_GUESSES_FIXED, &request, &result, &err) != DPA_OK)
         fail_msg("%s", err.text);
     return result.epsilon_lower;
 }
@@ -31,8 +31,8 @@ static void behind_neither(void **state) {
             for (size_t e = 0; e < 2; ++e)
                 for (double share = 0.5; share <= 1; share += 0.125) {
                     const uint64_t guesses = sizes[s], canaries = 4 * guesses;
-                    const dpa_onerun game = {canaries, 2, guesses,
-                                             (uint64_t)ceil(share * (double)guesses)};
+                    const dpa_one_run game = {canaries, 2, guesses,
+                                              (uint64_t)ceil(share * (double)guesses)};
                     const double delta = ratio[r] * error[e] / (double)canaries;
                     const double one = bound("steinke", game, delta, error[e]);
                     const double other = bound("recursion", game, delta, error[e]);
@@ -49,32 +49,32 @@ static void behind_neither(void **state) {
 static void never_below_the_truth(void **state) {
     (void)state;
     dpa_request request;
-    dpa__onerun_test test;
+    dpa__one_run_test test;
     dpa__request_init(&request);
     (void)snprintf(request.family, sizeof request.family, "dp");
     for (double epsilon = 0; epsilon < 3; epsilon += 0.5)
         for (double delta = 0; delta < 0.1; delta += 0.03) {
             const double right = delta + (1 - delta) / (1 + exp(-epsilon));
-            assert_ok(dpa__onerun_test_init(&test, &request, delta, 2, NULL));
+            assert_ok(dpa__one_run_test_init(&test, &request, delta, 2, NULL));
             assert_int_equal(test.method, DPA__EITHER);
             for (uint64_t m = 1; m <= 40; m = 2 * m + 1)
                 for (uint64_t c = 0; c <= m; ++c) {
-                    const dpa_onerun game = {m, 2, m, c};
+                    const dpa_one_run game = {m, 2, m, c};
                     const double truth = dpa__binom_cdf((double)c - 1, (double)m, right, DPA_UPPER);
-                    const double p = dpa__onerun_test_p_value(&test, epsilon, &game);
+                    const double p = dpa__one_run_test_p_value(&test, epsilon, &game);
                     assert_true(p >= truth * (1 - 1e-9));
                     if (p < 0.999)
-                        assert_true(dpa__onerun_test_refutes(&test, epsilon, &game, p * 1.001));
-                    assert_false(dpa__onerun_test_refutes(&test, epsilon, &game, p * 0.999));
+                        assert_true(dpa__one_run_test_refutes(&test, epsilon, &game, p * 1.001));
+                    assert_false(dpa__one_run_test_refutes(&test, epsilon, &game, p * 0.999));
                 }
-            dpa__onerun_test_free(&test);
+            dpa__one_run_test_free(&test);
         }
 }
 
 /* A case where the old default showed a third of the leak. */
 static void many_canaries(void **state) {
     (void)state;
-    const dpa_onerun game = {1000000, 2, 1500, 1429};
+    const dpa_one_run game = {1000000, 2, 1500, 1429};
     assert_absolute(bound("steinke", game, 1e-5, 0.05), 0.92, 0.005);
     assert_absolute(bound("", game, 1e-5, 0.05), 2.75, 0.005);
 }

@@ -9,7 +9,7 @@
 #include "check.h"
 
 #include "base/rng.h"
-#include "estimate/onerun/onerun.h"
+#include "estimate/one_run/one_run.h"
 #include "evidence/guesses.h"
 #include "math/dist.h"
 #include "report/model/report.h"
@@ -22,8 +22,8 @@ static const double p = 0.05;
 static double exact_error(uint64_t canaries, uint64_t options, double q, const dpa_curve *curve) {
     double error = 0.0;
     for (uint64_t c = 0; c <= canaries; ++c) {
-        const dpa_onerun game = {canaries, options, canaries, c};
-        if (dpa__onerun_refutes(&game, curve, p))
+        const dpa_one_run game = {canaries, options, canaries, c};
+        if (dpa__one_run_refutes(&game, curve, p))
             error += exp(dpa__binom_log_pmf((double)c, (double)canaries, q));
     }
     return error;
@@ -61,8 +61,8 @@ static void exact_randomised_response(void **state) {
             double error = 0.0, by_recursion;
             dpa_curve *curve;
             for (uint64_t c = 0; c <= n; ++c) {
-                const dpa_onerun game = {n, 2, n, c};
-                if (dpa__onerun_dp_p_value(&game, epsilon, 0.0) <= p)
+                const dpa_one_run game = {n, 2, n, c};
+                if (dpa__one_run_dp_p_value(&game, epsilon, 0.0) <= p)
                     error += exp(dpa__binom_log_pmf((double)c, (double)n, q));
             }
             assert_true(error <= p * (1.0 + 1e-9));
@@ -87,12 +87,12 @@ static void exact_all_or_nothing(void **state) {
             double error = 0.0, by_recursion = 0.0;
             assert_ok(dpa_curve_dp(0.0, share, &curve, NULL));
             for (uint64_t c = 0; c <= n; ++c) {
-                const dpa_onerun game = {n, 2, n, c};
+                const dpa_one_run game = {n, 2, n, c};
                 const double mass =
                     (1.0 - share) * exp(dpa__binom_log_pmf((double)c, (double)n, 0.5)) +
                     (c == n ? share : 0.0);
-                if (dpa__onerun_dp_p_value(&game, 0.0, share) <= p) error += mass;
-                if (dpa__onerun_refutes(&game, curve, p)) by_recursion += mass;
+                if (dpa__one_run_dp_p_value(&game, 0.0, share) <= p) error += mass;
+                if (dpa__one_run_refutes(&game, curve, p)) by_recursion += mass;
             }
             assert_true(error <= p && by_recursion <= p);
             dpa_curve_free(curve);
@@ -121,26 +121,26 @@ static void play(double mu, uint64_t index, dpa_guesses *ranked) {
     dpa__lints_free(&lints);
 }
 
-static dpa_onerun game_of(const dpa_guesses *ranked, uint64_t guesses) {
-    return (dpa_onerun){CANARIES, 2, guesses, ranked->correct[guesses]};
+static dpa_one_run game_of(const dpa_guesses *ranked, uint64_t guesses) {
+    return (dpa_one_run){CANARIES, 2, guesses, ranked->correct[guesses]};
 }
 
-static double bound_of(const dpa_onerun *games, size_t count, dpa_guess_choice choice,
+static double bound_of(const dpa_one_run *games, size_t count, dpa_guess_choice choice,
                        const char *family) {
     dpa_request request;
     dpa_result result;
     dpa__request_init(&request);
     request.confidence = 1.0 - p;
     (void)snprintf(request.family, sizeof request.family, "%s", family);
-    assert_ok(dpa__onerun_bound(games, count, choice, &request, &result, NULL));
+    assert_ok(dpa__one_run_bound(games, count, choice, &request, &result, NULL));
     return result.epsilon_lower;
 }
 
 /* Checks the shortcut of this file: the bound exceeds the truth if and only if the true member is
  * refuted. */
-static void check_bounds(const dpa_guesses *ranked, const dpa_onerun *grid, size_t count,
+static void check_bounds(const dpa_guesses *ranked, const dpa_one_run *grid, size_t count,
                          double truth, int is_refuted, int is_split_refuted) {
-    const dpa_onerun few = game_of(ranked, 40);
+    const dpa_one_run few = game_of(ranked, 40);
     const double fixed = bound_of(&few, 1, DPA_GUESSES_FIXED, "gaussian");
     const double split = bound_of(grid, count, DPA_GUESSES_AUTO, "gaussian");
     assert_int_equal(fixed > truth, is_refuted);
@@ -151,27 +151,27 @@ static tally audit(double mu) {
     tally t = {0};
     uint64_t counts[GRID];
     dpa_curve *curve;
-    const size_t count = dpa__onerun_grid(CANARIES, counts, GRID);
+    const size_t count = dpa__one_run_grid(CANARIES, counts, GRID);
     const double truth = dpa_gaussian_epsilon(mu, 1e-5);
     assert_ok(dpa_curve_gaussian(mu, &curve, NULL));
     for (uint64_t a = 0; a < AUDITS; ++a) {
         dpa_guesses ranked;
-        dpa_onerun grid[GRID];
+        dpa_one_run grid[GRID];
         play(mu, a, &ranked);
-        const dpa_onerun few = game_of(&ranked, 40), all = game_of(&ranked, CANARIES);
-        const int is_refuted = dpa__onerun_refutes(&few, curve, p);
+        const dpa_one_run few = game_of(&ranked, 40), all = game_of(&ranked, CANARIES);
+        const int is_refuted = dpa__one_run_refutes(&few, curve, p);
         int split = 0, split_dp = 0, best = 0;
         for (size_t i = 0; i < count; ++i) {
             grid[i] = game_of(&ranked, counts[i]);
-            split |= dpa__onerun_refutes(&grid[i], curve, p / (double)count);
-            split_dp |= dpa__onerun_dp_p_value(&grid[i], truth, 1e-5) <= p / (double)count;
+            split |= dpa__one_run_refutes(&grid[i], curve, p / (double)count);
+            split_dp |= dpa__one_run_dp_p_value(&grid[i], truth, 1e-5) <= p / (double)count;
         }
         for (uint64_t g = 1; a < MAX_AUDITS && g <= CANARIES && !best; ++g) {
-            const dpa_onerun game = game_of(&ranked, g);
-            best = dpa__onerun_refutes(&game, curve, p);
+            const dpa_one_run game = game_of(&ranked, g);
+            best = dpa__one_run_refutes(&game, curve, p);
         }
         t.fixed_few += (unsigned)is_refuted;
-        t.fixed_all += (unsigned)dpa__onerun_refutes(&all, curve, p);
+        t.fixed_all += (unsigned)dpa__one_run_refutes(&all, curve, p);
         t.split += (unsigned)split;
         t.split_dp += (unsigned)split_dp;
         t.best += (unsigned)best;

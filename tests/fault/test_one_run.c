@@ -31,14 +31,15 @@ static void bounding(void **state) {
     (void)state;
     static const char *const families[] = {"gaussian", "laplace", "dp"};
     for (size_t i = 0; i < 3; ++i) {
-        const dpa_onerun game = {50, 2, 20, 19};
+        const dpa_one_run game = {50, 2, 20, 19};
         dpa_request request;
         dpa_result result;
         dpa_status status;
         dpa__request_init(&request);
         request.claim_epsilon = 0.5;
         (void)snprintf(request.family, sizeof request.family, "%s", families[i]);
-        FAULT_EVERY(status, dpa__onerun_bound(&game, 1, DPA_GUESSES_FIXED, &request, &result, NULL),
+        FAULT_EVERY(status,
+                    dpa__one_run_bound(&game, 1, DPA_GUESSES_FIXED, &request, &result, NULL),
                     assert_true(result.epsilon_lower > 0.0));
     }
 }

@@ -5,8 +5,8 @@
  * The tested hypothesis is always "no attack on such a mechanism gets `correct` or more of
  * `guesses` right with probability above p". The claim decides which options are neighbours:
  * add/remove for in/out, replace-one for one of k examples. */
-#ifndef DPA_ESTIMATE_ONERUN_H
-#define DPA_ESTIMATE_ONERUN_H
+#ifndef DPA_ESTIMATE_ONE_RUN_H
+#define DPA_ESTIMATE_ONE_RUN_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,33 +16,33 @@
 #include "estimate/estimate.h"
 #include "tradeoff/tradeoff.h"
 
-typedef struct dpa_onerun {
+typedef struct dpa_one_run {
     uint64_t canaries; /* m, 1 to 2^53 */
     uint64_t options;  /* k, 2 to 2^53 */
     uint64_t guesses;  /* c′ ≤ m; the attacker abstains on all others */
     uint64_t correct;  /* c ≤ c′ */
-} dpa_onerun;
+} dpa_one_run;
 
 /* DPA_BAD_ARGUMENT if a number is out of the ranges above. */
-dpa_status dpa__onerun_check(const dpa_onerun *game, dpa_error *err) DPA_MUST_USE;
+dpa_status dpa__one_run_check(const dpa_one_run *game, dpa_error *err) DPA_MUST_USE;
 
 /* ── p-values of one hypothesis ──────────────────────────────────────────────────────────────── */
 
 /* The p-value of "the mechanism is (ε,δ)-DP", by Steinke, Nasr and Jagielski; at most 1. NaN unless
  * k = 2. */
-double dpa__onerun_dp_p_value(const dpa_onerun *game, double epsilon, double delta);
+double dpa__one_run_dp_p_value(const dpa_one_run *game, double epsilon, double delta);
 /* 1 if "the mechanism is f-DP in both directions" is refuted at error p, by the recursion of
  * Mahloujifar, Melis and Chaudhuri, for any k. `curve` must hold for every ordered pair of options:
- * it must be symmetric, or made so by dpa__onerun_symmetric. */
-int dpa__onerun_refutes(const dpa_onerun *game, const dpa_curve *curve, double p);
-/* The smallest p at which dpa__onerun_refutes says 1, rounded up; 1 if there is none, never below
+ * it must be symmetric, or made so by dpa__one_run_symmetric. */
+int dpa__one_run_refutes(const dpa_one_run *game, const dpa_curve *curve, double p);
+/* The smallest p at which dpa__one_run_refutes says 1, rounded up; 1 if there is none, never below
  * 1e-300. */
-double dpa__onerun_p_value(const dpa_onerun *game, const dpa_curve *curve);
+double dpa__one_run_p_value(const dpa_one_run *game, const dpa_curve *curve);
 /* The largest symmetric trade-off curve that is nowhere above the curve or its inverse; for a
  * symmetric curve another reference to it. The caller frees *out. DPA_BAD_ARGUMENT for an
  * asymmetric curve that is not piecewise linear. */
-dpa_status dpa__onerun_symmetric(const dpa_curve *curve, dpa_curve **out,
-                                 dpa_error *err) DPA_MUST_USE;
+dpa_status dpa__one_run_symmetric(const dpa_curve *curve, dpa_curve **out,
+                                  dpa_error *err) DPA_MUST_USE;
 
 /* ── the bound ───────────────────────────────────────────────────────────────────────────────── */
 
@@ -56,7 +56,7 @@ typedef enum dpa_guess_choice {
 
 /* The guess counts that `auto` tries: 16, 64, 256, … below `canaries`, and `canaries` itself.
  * Writes at most `capacity` of them; returns how many there are (never more than 27). */
-size_t dpa__onerun_grid(uint64_t canaries, uint64_t *counts, size_t capacity);
+size_t dpa__one_run_grid(uint64_t canaries, uint64_t *counts, size_t capacity);
 
 /* The lower bound from one run that was looked at with the guess counts of `games` (all with the
  * same canaries and options). The request names one family ("": gaussian) and one method:
@@ -69,9 +69,9 @@ size_t dpa__onerun_grid(uint64_t canaries, uint64_t *counts, size_t capacity);
  *
  * "": either for dp with k = 2, recursion otherwise. If the request has a claim, the result has
  * its p-value. */
-DPA_API dpa_status dpa__onerun_bound(const dpa_onerun *games, size_t count, dpa_guess_choice choice,
-                                     const dpa_request *request, dpa_result *result,
-                                     dpa_error *err) DPA_MUST_USE;
+DPA_API dpa_status dpa__one_run_bound(const dpa_one_run *games, size_t count,
+                                      dpa_guess_choice choice, const dpa_request *request,
+                                      dpa_result *result, dpa_error *err) DPA_MUST_USE;
 
 /* ── canaries with channels of their own ───────────────────────────────────────────────────── */
 
@@ -81,8 +81,8 @@ DPA_API dpa_status dpa__onerun_bound(const dpa_onerun *games, size_t count, dpa_
  * (docs/methods/one-run-channels.md). The request names one family ("": gaussian) and method
  * ("rank"; or "scan", the default for dp). Much stronger than guesses, but under one more
  * assumption, which the result names. */
-DPA_API dpa_status dpa__onerun_channels(const dpa_scores *scores, const dpa_request *request,
-                                        dpa_result *result, dpa_error *err) DPA_MUST_USE;
+DPA_API dpa_status dpa__one_run_channels(const dpa_scores *scores, const dpa_request *request,
+                                         dpa_result *result, dpa_error *err) DPA_MUST_USE;
 
 /* Tests whether the noise is independent, on coordinates that no canary touched:
  * noise[step][coordinate], mean zero. Both p-values are large-sample. Only the first
@@ -94,8 +94,8 @@ typedef struct dpa_channels_check {
     double energy_p;      /* of "steps share no random scale" */
     int is_refuted;       /* one of them refuted, at 0.001 for both: use guesses instead */
 } dpa_channels_check;
-dpa_status dpa__onerun_channels_check(const double *noise, size_t steps, size_t coordinates,
-                                      dpa_channels_check *out, dpa_error *err) DPA_MUST_USE;
+dpa_status dpa__one_run_channels_check(const double *noise, size_t steps, size_t coordinates,
+                                       dpa_channels_check *out, dpa_error *err) DPA_MUST_USE;
 
 /* ── the idealised game (Algorithm 4 of the paper) ───────────────────────────────────────────── */
 
@@ -121,26 +121,26 @@ dpa_status dpa__ideal_simulate(const dpa_ideal *ideal, uint64_t guesses, uint64_
                                dpa_error *err) DPA_MUST_USE;
 /* The games worth trying, each with its expected number of right guesses, rounded down: for each
  * number of wrong guesses (every one up to 4096, then in steps of 1%) the most guesses that have no
- * more wrong ones. Pass them to dpa__onerun_bound with DPA_GUESSES_MAX, which is valid here because
- * expected numbers, not data, are looked at. Free *games with dpa_free. */
-dpa_status dpa__ideal_games(const dpa_ideal *ideal, dpa_onerun **games, size_t *count,
+ * more wrong ones. Pass them to dpa__one_run_bound with DPA_GUESSES_MAX, which is valid here
+ * because expected numbers, not data, are looked at. Free *games with dpa_free. */
+dpa_status dpa__ideal_games(const dpa_ideal *ideal, dpa_one_run **games, size_t *count,
                             dpa_error *err) DPA_MUST_USE;
 
 /* One-run tests as one predicate over a family's parameter, for every method. */
 
-typedef enum dpa__onerun_method {
+typedef enum dpa__one_run_method {
     DPA__STEINKE,
     DPA__RECURSION,
     DPA__POINTWISE,
     DPA__EITHER, /* the smaller of the first two */
-    DPA__ONERUN_METHODS
-} dpa__onerun_method;
+    DPA__ONE_RUN_METHODS
+} dpa__one_run_method;
 
 enum { DPA__POINTWISE_COUNT = 60 };
 
 /* A family with the member that was used last, because curves can be expensive. */
-typedef struct dpa__onerun_test {
-    dpa__onerun_method method;
+typedef struct dpa__one_run_test {
+    dpa__one_run_method method;
     double delta;
     dpa_family *family;
     dpa_curve *curve; /* the member at t, symmetric */
@@ -148,22 +148,22 @@ typedef struct dpa__onerun_test {
     double epsilon[DPA__POINTWISE_COUNT]; /* of the member, at the deltas of the pointwise method */
     dpa_status status;                    /* the first failure; kept */
     dpa_error *err;
-} dpa__onerun_test;
+} dpa__one_run_test;
 
 /* Sets up the test from the request's family and method; `delta` is the δ of a dp family. */
-dpa_status dpa__onerun_test_init(dpa__onerun_test *test, const dpa_request *request, double delta,
-                                 uint64_t options, dpa_error *err);
-void dpa__onerun_test_free(dpa__onerun_test *test);
-const char *dpa__onerun_method_name(dpa__onerun_method method);
+dpa_status dpa__one_run_test_init(dpa__one_run_test *test, const dpa_request *request, double delta,
+                                  uint64_t options, dpa_error *err);
+void dpa__one_run_test_free(dpa__one_run_test *test);
+const char *dpa__one_run_method_name(dpa__one_run_method method);
 /* The method that is used if none is named. */
-dpa__onerun_method dpa__onerun_default(int is_dp, uint64_t options);
+dpa__one_run_method dpa__one_run_default(int is_dp, uint64_t options);
 
 /* 1 if the member at t is refuted at error p. 0 after a failure, which is in test->status. */
-int dpa__onerun_test_refutes(dpa__onerun_test *test, double t, const dpa_onerun *game, double p);
+int dpa__one_run_test_refutes(dpa__one_run_test *test, double t, const dpa_one_run *game, double p);
 /* The p-value of the member at t. */
-double dpa__onerun_test_p_value(dpa__onerun_test *test, double t, const dpa_onerun *game);
+double dpa__one_run_test_p_value(dpa__one_run_test *test, double t, const dpa_one_run *game);
 
-/* dpa__onerun_dp_p_value ≤ p; skips the expensive part if the binomial tail alone is too large. */
-int dpa__onerun_dp_refutes(const dpa_onerun *game, double epsilon, double delta, double p);
+/* dpa__one_run_dp_p_value ≤ p; skips the expensive part if the binomial tail alone is too large. */
+int dpa__one_run_dp_refutes(const dpa_one_run *game, double epsilon, double delta, double p);
 
 #endif

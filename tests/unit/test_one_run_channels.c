@@ -4,7 +4,7 @@
 #include "check.h"
 
 #include "base/rng.h"
-#include "estimate/onerun/onerun.h"
+#include "estimate/one_run/one_run.h"
 #include "estimate/ranks/rank.h"
 #include "estimate/ranks/scan.h"
 #include "prepared.h"
@@ -157,12 +157,12 @@ static void test_bound(void **state) {
     dpa_result result;
     (void)state;
     dpa__request_init(&request);
-    assert_ok(dpa__onerun_channels(&scores, &request, &result, NULL));
+    assert_ok(dpa__one_run_channels(&scores, &request, &result, NULL));
     assert_between(result.epsilon_lower, 3, 4.5); /* truth 4.377; guesses show 2.4 */
     assert_true(result.assumptions & DPA_ASSUME_CHANNELS);
     assert_false(result.assumptions & DPA_ASSUME_INDEPENDENT_RUNS);
     (void)snprintf(request.family, sizeof request.family, "dp");
-    assert_ok(dpa__onerun_channels(&scores, &request, &result, NULL));
+    assert_ok(dpa__one_run_channels(&scores, &request, &result, NULL));
     assert_string_equal(result.method, "scan");
     assert_between(result.epsilon_lower, 0.8, 3);
     dpa__scores_free(&scores);
@@ -181,7 +181,7 @@ static dpa_channels_check check_noise(uint64_t index, double common_scale, doubl
         for (int i = 0; i < WIDTH; ++i)
             noise[t * WIDTH + i] = scale * (dpa__rng_normal(&rng) + same);
     }
-    assert_ok(dpa__onerun_channels_check(noise, STEPS, WIDTH, &check, NULL));
+    assert_ok(dpa__one_run_channels_check(noise, STEPS, WIDTH, &check, NULL));
     return check;
 }
 
@@ -204,7 +204,7 @@ static void test_check(void **state) {
         check = check_noise(i, 0, 0.5);
         assert_true(check.is_refuted && check.correlation_p < 1e-4);
     }
-    assert_int_equal(dpa__onerun_channels_check(few, 2, 2, &check, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__one_run_channels_check(few, 2, 2, &check, &err), DPA_BAD_ARGUMENT);
 }
 
 int main(void) {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "account/account.h"
-#include "estimate/onerun/onerun.h"
+#include "estimate/one_run/one_run.h"
 #include "math/dist.h"
 
 static double pair_cost(void) {
@@ -25,7 +25,7 @@ static double pair_cost(void) {
     return seconds / CALLS;
 }
 
-static double bound_cost(const char *family, const dpa_onerun *game, double *epsilon) {
+static double bound_cost(const char *family, const dpa_one_run *game, double *epsilon) {
     dpa_request request;
     dpa_result result;
     dpa_error err;
@@ -33,7 +33,7 @@ static double bound_cost(const char *family, const dpa_onerun *game, double *eps
     dpa__request_init(&request);
     memcpy(request.family, family, strlen(family) + 1);
     BENCH_BEST(5, seconds, {
-        if (dpa__onerun_bound(game, 1, DPA_GUESSES_FIXED, &request, &result, &err) != DPA_OK) {
+        if (dpa__one_run_bound(game, 1, DPA_GUESSES_FIXED, &request, &result, &err) != DPA_OK) {
             (void)fprintf(stderr, "%s\n", err.text);
             exit(1);
         }
@@ -43,15 +43,15 @@ static double bound_cost(const char *family, const dpa_onerun *game, double *eps
 }
 
 static void show_bounds(double unit) {
-    static const dpa_onerun games[] = {{100000, 2, 16, 15},
-                                       {100000, 2, 150, 143},
-                                       {100000, 2, 1500, 1429},
-                                       {100000, 2, 15000, 12000},
-                                       {100000, 2, 100000, 60000},
-                                       {100000, 2, 100000, 51000},
-                                       {10000000, 2, 1000000, 800000},
-                                       {10000000, 2, 1000000, 1000000},
-                                       {10000000, 2, 1000000, 510000}};
+    static const dpa_one_run games[] = {{100000, 2, 16, 15},
+                                        {100000, 2, 150, 143},
+                                        {100000, 2, 1500, 1429},
+                                        {100000, 2, 15000, 12000},
+                                        {100000, 2, 100000, 60000},
+                                        {100000, 2, 100000, 51000},
+                                        {10000000, 2, 1000000, 800000},
+                                        {10000000, 2, 1000000, 1000000},
+                                        {10000000, 2, 1000000, 510000}};
     static const char *const families[] = {"gaussian", "laplace", "dp"};
     for (size_t f = 0; f < 3; ++f)
         for (size_t i = 0; i < sizeof games / sizeof games[0]; ++i) {
@@ -66,19 +66,19 @@ static void show_bounds(double unit) {
 }
 
 /* Times the recursion at levels around its p-value, where an evaluation is most expensive. */
-static double recursion_cost(const dpa_onerun *game, const dpa_curve *curve) {
+static double recursion_cost(const dpa_one_run *game, const dpa_curve *curve) {
     double seconds;
     volatile int sink = 0;
-    const double p = dpa__onerun_p_value(game, curve);
+    const double p = dpa__one_run_p_value(game, curve);
     BENCH_BEST(5, seconds, {
         for (int i = 0; i < 20; ++i)
-            sink = sink + dpa__onerun_refutes(game, curve, p * (1.0 - 1e-3 * (double)(i - 10)));
+            sink = sink + dpa__one_run_refutes(game, curve, p * (1.0 - 1e-3 * (double)(i - 10)));
     });
     return seconds / 20;
 }
 
 static void show_composed(double unit) {
-    static const dpa_onerun games[] = {{100000, 2, 1500, 1429}, {100000, 2, 100000, 60000}};
+    static const dpa_one_run games[] = {{100000, 2, 1500, 1429}, {100000, 2, 100000, 60000}};
     for (size_t i = 0; i < 2; ++i) {
         dpa_family *family = NULL;
         dpa_curve *composed = NULL, *symmetric = NULL, *gaussian = NULL;
@@ -92,7 +92,7 @@ static void show_composed(double unit) {
         });
         dpa_interval epsilon;
         if (dpa__family_epsilon(family, t, 1e-5, &epsilon, NULL) != DPA_OK ||
-            dpa__onerun_symmetric(composed, &symmetric, NULL) != DPA_OK ||
+            dpa__one_run_symmetric(composed, &symmetric, NULL) != DPA_OK ||
             dpa_curve_gaussian(dpa_gaussian_mu(epsilon.upper, 1e-5), &gaussian, NULL) != DPA_OK)
             exit(1);
         const double one = recursion_cost(&games[i], gaussian);

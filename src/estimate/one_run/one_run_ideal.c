@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/rng.h"
-#include "estimate/onerun/onerun.h"
+#include "estimate/one_run/one_run.h"
 #include "evidence/guesses.h"
 #include "math/dist.h"
 #include "math/quad.h"
@@ -28,11 +28,11 @@ enum { ALL_WRONG_COUNTS = 4096, MAX_EVALUATIONS = 200000 };
 static const double wrong_ratio = 1.01;
 
 static dpa_status check(const dpa_ideal *ideal, uint64_t guesses, dpa_error *err) {
-    const dpa_onerun game = {ideal->canaries, ideal->options, guesses, 0};
+    const dpa_one_run game = {ideal->canaries, ideal->options, guesses, 0};
     if (!(ideal->sigma > 0.0) || isinf(ideal->sigma))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "sigma: must be positive and finite, not %g",
                          ideal->sigma);
-    return dpa__onerun_check(&game, err);
+    return dpa__one_run_check(&game, err);
 }
 
 static double tail(double x) {
@@ -171,21 +171,21 @@ static double most_guesses(const dpa_ideal *ideal, double wrong) {
 }
 
 /* Fills `games` unless it is NULL; returns their number. */
-static size_t list_games(const dpa_ideal *ideal, double all_wrong, dpa_onerun *games) {
+static size_t list_games(const dpa_ideal *ideal, double all_wrong, dpa_one_run *games) {
     size_t count = 0;
     for (double wrong = 1.0; wrong < all_wrong;) {
         const double guesses = most_guesses(ideal, wrong);
         if (guesses >= (double)ideal->canaries || guesses <= wrong) break;
         if (games != NULL)
-            games[count] = (dpa_onerun){ideal->canaries, ideal->options, (uint64_t)guesses,
-                                        (uint64_t)(guesses - wrong)};
+            games[count] = (dpa_one_run){ideal->canaries, ideal->options, (uint64_t)guesses,
+                                         (uint64_t)(guesses - wrong)};
         ++count;
         wrong = wrong < ALL_WRONG_COUNTS ? wrong + 1.0 : ceil(wrong * wrong_ratio);
     }
     return count;
 }
 
-dpa_status dpa__ideal_games(const dpa_ideal *ideal, dpa_onerun **games, size_t *count,
+dpa_status dpa__ideal_games(const dpa_ideal *ideal, dpa_one_run **games, size_t *count,
                             dpa_error *err) {
     double expected;
     *games = NULL;
@@ -193,12 +193,12 @@ dpa_status dpa__ideal_games(const dpa_ideal *ideal, dpa_onerun **games, size_t *
     DPA_TRY(dpa__ideal_expected(ideal, ideal->canaries, &expected, err));
     const double m = (double)ideal->canaries, all_wrong = ideal->options == 2 ? m - expected : 0.0;
     const size_t listed = list_games(ideal, all_wrong, NULL);
-    dpa_onerun *list = DPA_NEW_ARRAY(dpa_onerun, listed + 1, err);
+    dpa_one_run *list = DPA_NEW_ARRAY(dpa_one_run, listed + 1, err);
     if (list == NULL) return DPA_NO_MEMORY;
     (void)list_games(ideal, all_wrong, list);
     /* and all of them */
     list[listed] =
-        (dpa_onerun){ideal->canaries, ideal->options, ideal->canaries, (uint64_t)floor(expected)};
+        (dpa_one_run){ideal->canaries, ideal->options, ideal->canaries, (uint64_t)floor(expected)};
     *games = list;
     *count = listed + 1;
     return DPA_OK;

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "estimate/onerun/onerun.h"
+#include "estimate/one_run/one_run.h"
 #include "evidence/guesses.h"
 
 enum { MOST = 200 };
@@ -15,17 +15,17 @@ static void must(int condition) {
     if (!condition) abort();
 }
 
-static void check_game(dpa_onerun game, const dpa_curve *curve, double p) {
-    const double value = dpa__onerun_p_value(&game, curve);
+static void check_game(dpa_one_run game, const dpa_curve *curve, double p) {
+    const double value = dpa__one_run_p_value(&game, curve);
     must(value > 0.0 && value <= 1.0);
-    must(!dpa__onerun_refutes(&game, curve, p) || value <= p * (1.0 + 1e-9));
+    must(!dpa__one_run_refutes(&game, curve, p) || value <= p * (1.0 + 1e-9));
     if (game.options == 2) {
-        const double dp = dpa__onerun_dp_p_value(&game, 1.0, p * 1e-3);
+        const double dp = dpa__one_run_dp_p_value(&game, 1.0, p * 1e-3);
         must(dp >= 0.0 && dp <= 1.0);
     }
     if (game.correct == game.guesses) return;
     ++game.correct;
-    must(dpa__onerun_p_value(&game, curve) <= value * (1.0 + 1e-9));
+    must(dpa__one_run_p_value(&game, curve) <= value * (1.0 + 1e-9));
 }
 
 static void check_guesses(const dpa_guesses *guesses, uint64_t options, const dpa_curve *curve,
@@ -38,7 +38,7 @@ static void check_guesses(const dpa_guesses *guesses, uint64_t options, const dp
     const uint64_t counts[] = {1, half, guesses->canaries};
     for (size_t i = 0; i < 3; ++i) {
         const uint64_t g = counts[i] < guesses->canaries ? counts[i] : guesses->canaries;
-        check_game((dpa_onerun){guesses->canaries, options, g, guesses->correct[g]}, curve, p);
+        check_game((dpa_one_run){guesses->canaries, options, g, guesses->correct[g]}, curve, p);
     }
 }
 

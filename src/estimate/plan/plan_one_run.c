@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "estimate/onerun/onerun.h"
+#include "estimate/one_run/one_run.h"
 #include "estimate/plan/plan.h"
 #include "math/dist.h"
 #include "math/quad.h"
@@ -89,12 +89,12 @@ static dpa_status power_with(game *g, double *out, dpa_error *err) {
 }
 
 /* The smallest number of right guesses that refutes; guesses + 1 if none does. */
-static dpa_status least_correct(dpa__onerun_test *test, double claim, dpa_onerun counts, double p,
+static dpa_status least_correct(dpa__one_run_test *test, double claim, dpa_one_run counts, double p,
                                 double *out) {
     uint64_t low = 0, high = counts.guesses + 1;
     while (high - low > 1) {
         counts.correct = low + (high - low) / 2;
-        if (dpa__onerun_test_refutes(test, claim, &counts, p))
+        if (dpa__one_run_test_refutes(test, claim, &counts, p))
             high = counts.correct;
         else
             low = counts.correct;
@@ -103,9 +103,9 @@ static dpa_status least_correct(dpa__onerun_test *test, double claim, dpa_onerun
     return test->status;
 }
 
-static dpa_status consider(const dpa__plan *plan, dpa__onerun_test *test, uint64_t canaries,
+static dpa_status consider(const dpa__plan *plan, dpa__one_run_test *test, uint64_t canaries,
                            uint64_t guesses, dpa_plan_answer *out, dpa_error *err) {
-    const dpa_onerun counts = {canaries, 2, guesses, 0};
+    const dpa_one_run counts = {canaries, 2, guesses, 0};
     game g = {.half = plan->mu / 2, .canaries = (double)canaries, .guesses = (double)guesses};
     double power;
     DPA_TRY(least_correct(test, plan->claim.t, counts, plan->p, &g.least));
@@ -121,16 +121,16 @@ static dpa_status power_of_guesses(dpa__plan *plan, uint64_t n, dpa__care care,
                                    dpa_plan_answer *out, dpa_error *err) {
     (void)care; /* exact either way */
     dpa_request request;
-    dpa__onerun_test test;
+    dpa__one_run_test test;
     dpa__request_init(&request);
     memcpy(request.family, plan->model.spec, strlen(plan->model.spec) + 1);
     memcpy(request.method, plan->asked->method, strlen(plan->asked->method) + 1);
-    DPA_TRY(dpa__onerun_test_init(&test, &request, plan->asked->delta, 2, err));
+    DPA_TRY(dpa__one_run_test_init(&test, &request, plan->asked->delta, 2, err));
     dpa_status status = DPA_OK;
     for (uint64_t guesses = 8; guesses < n && status == DPA_OK; guesses *= 2)
         status = consider(plan, &test, n, guesses, out, err);
     if (status == DPA_OK) status = consider(plan, &test, n, n, out, err);
-    dpa__onerun_test_free(&test);
+    dpa__one_run_test_free(&test);
     return status;
 }
 

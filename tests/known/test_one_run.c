@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One-run bounds against 40-digit numbers (scripts/known-onerun), against methods.md and against
+/* One-run bounds against 40-digit numbers (scripts/known-one-run), against methods.md and against
  * ../shared/reference/one-run.json. */
 #include "check.h"
 
 #include <jansson.h>
 
-#include "estimate/onerun/onerun.h"
+#include "estimate/one_run/one_run.h"
 #include "known/table.h"
 
-static double bound(const dpa_onerun *game, const char *family, const char *method, double p,
+static double bound(const dpa_one_run *game, const char *family, const char *method, double p,
                     double delta, dpa_result *result) {
     dpa_request request;
     dpa_error err;
@@ -17,7 +17,7 @@ static double bound(const dpa_onerun *game, const char *family, const char *meth
     request.confidence = 1.0 - p;
     (void)snprintf(request.family, sizeof request.family, "%s", family);
     (void)snprintf(request.method, sizeof request.method, "%s", method);
-    if (dpa__onerun_bound(game, 1, DPA_GUESSES_FIXED, &request, result, &err) != DPA_OK)
+    if (dpa__one_run_bound(game, 1, DPA_GUESSES_FIXED, &request, result, &err) != DPA_OK)
         fail_msg("%s", err.text);
     return result->epsilon_lower;
 }
@@ -25,7 +25,7 @@ static double bound(const dpa_onerun *game, const char *family, const char *meth
 static void printed_values(void **state) {
     (void)state;
     dpa_result result;
-    const dpa_onerun a = {500, 2, 100, 60}, b = {500, 2, 35, 23}, c = {100000, 2, 1500, 1429};
+    const dpa_one_run a = {500, 2, 100, 60}, b = {500, 2, 35, 23}, c = {100000, 2, 1500, 1429};
     assert_absolute(bound(&a, "dp", "", 0.05, 1e-5, &result), 0.050735610892, 1e-11);
     assert_absolute(bound(&b, "dp", "", 0.05, 1e-5, &result), 0.014548720201, 1e-11);
     assert_absolute(bound(&c, "gaussian", "", 0.05, 1e-5, &result), 3.29923509768, 1e-10);
@@ -40,7 +40,7 @@ static void printed_values(void **state) {
 static void table_of_the_paper(void **state) {
     (void)state;
     static const struct {
-        dpa_onerun game;
+        dpa_one_run game;
         double want;
     } rows[] = {{{100000, 2, 2938, 2933}, 7.362105},
                 {{100000, 2, 701, 675}, 3.338294},
@@ -56,12 +56,12 @@ static void high_precision(void **state) {
     (void)state;
     static const char *const families[] = {"dp", "gaussian", "laplace", "dp"};
     static const char *const methods[] = {"steinke", "recursion", "recursion", "recursion"};
-    FILE *file = known_open("onerun.txt");
+    FILE *file = known_open("one_run.txt");
     double row[8], worst = 0.0;
     int rows = 0;
     for (; known_row(file, row, 8); ++rows) {
-        const dpa_onerun game = {(uint64_t)row[1], (uint64_t)row[2], (uint64_t)row[3],
-                                 (uint64_t)row[4]};
+        const dpa_one_run game = {(uint64_t)row[1], (uint64_t)row[2], (uint64_t)row[3],
+                                  (uint64_t)row[4]};
         const int f = (int)row[0];
         dpa_result result;
         (void)bound(&game, families[f], methods[f], row[5], row[6], &result);
@@ -89,7 +89,7 @@ static void reference_file(void **state) {
                                      "delta", &delta, "p", &p, "gaussian", "epsilon", &gaussian,
                                      "dp", "epsilon", &dp),
                          0);
-        const dpa_onerun game = {(uint64_t)n[0], (uint64_t)n[1], (uint64_t)n[2], (uint64_t)n[3]};
+        const dpa_one_run game = {(uint64_t)n[0], (uint64_t)n[1], (uint64_t)n[2], (uint64_t)n[3]};
         dpa_result result;
         assert_absolute(bound(&game, "gaussian", "recursion", p, delta, &result), gaussian, 1e-9);
         if (!isnan(dp)) assert_absolute(bound(&game, "dp", "steinke", p, delta, &result), dp, 1e-9);

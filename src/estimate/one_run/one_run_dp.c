@@ -16,7 +16,7 @@
  * the p-value is monotone in ε. Accuracy: that of the incomplete beta function, about 1e-13. */
 #include <math.h>
 
-#include "estimate/onerun/onerun.h"
+#include "estimate/one_run/one_run.h"
 #include "math/dist.h"
 
 typedef struct window {
@@ -62,17 +62,17 @@ static double largest_mean(const window *w) {
     return mean_below(w, low);
 }
 
-static window window_of(const dpa_onerun *game, double epsilon) {
+static window window_of(const dpa_one_run *game, double epsilon) {
     const double odds = exp(-epsilon);
     return (window){(double)game->guesses, (double)game->correct, 1.0 / (1.0 + odds),
                     odds / (1.0 + odds)};
 }
 
-static int is_asked_well(const dpa_onerun *game, double epsilon, double delta) {
+static int is_asked_well(const dpa_one_run *game, double epsilon, double delta) {
     return game->options == 2 && epsilon >= 0.0 && delta >= 0.0 && delta <= 1.0;
 }
 
-double dpa__onerun_dp_p_value(const dpa_onerun *game, double epsilon, double delta) {
+double dpa__one_run_dp_p_value(const dpa_one_run *game, double epsilon, double delta) {
     if (!is_asked_well(game, epsilon, delta)) return NAN;
     if (game->correct == 0) return 1.0;
     const window w = window_of(game, epsilon);
@@ -81,8 +81,8 @@ double dpa__onerun_dp_p_value(const dpa_onerun *game, double epsilon, double del
     return fmin(1.0, tail + 2.0 * (double)game->canaries * delta * largest_mean(&w));
 }
 
-int dpa__onerun_dp_refutes(const dpa_onerun *game, double epsilon, double delta, double p) {
+int dpa__one_run_dp_refutes(const dpa_one_run *game, double epsilon, double delta, double p) {
     if (!is_asked_well(game, epsilon, delta) || game->correct == 0) return 0;
     const window w = window_of(game, epsilon);
-    return at_least(&w, w.correct) <= p && dpa__onerun_dp_p_value(game, epsilon, delta) <= p;
+    return at_least(&w, w.correct) <= p && dpa__one_run_dp_p_value(game, epsilon, delta) <= p;
 }
