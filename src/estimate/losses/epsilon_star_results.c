@@ -152,14 +152,15 @@ static dpa_status say_curve(const context *c, const dpa_binormal *b, dpa_error *
             "'binormal': too few thresholds have losses of both sides beyond them "
             "for a curve at either end: its epsilon is that of the observed "
             "rates");
-    const double p = fmin(b->lower.p_value, b->upper.p_value); /* of the ends that have one */
+    /* of the ends that have a p-value */
+    const int is_bad = fmin(b->lower.p_value, b->upper.p_value) < 0.05;
     char low[40], high[40];
     say_end(&b->lower, "small", low, sizeof low);
     say_end(&b->upper, "large", high, sizeof high);
-    return dpa__lints_add(c->lints, err, p < 0.05 ? "bad-fit" : "fit",
+    return dpa__lints_add(c->lints, err, is_bad ? "bad-fit" : "fit",
                           "'binormal': the curve %s the observed rates (%s, %s), which does not "
                           "test rates that no loss has",
-                          p < 0.05 ? "does not describe" : "describes", low, high);
+                          is_bad ? "does not describe" : "describes", low, high);
 }
 
 static dpa_status add_binormal(const context *c, dpa_error *err) {
