@@ -102,7 +102,7 @@ static int take_goodness(losses_options *o) {
     o->query.opts.paper_goodness = strcmp(o->goodness, "paper") == 0;
     if (o->query.opts.paper_goodness) return 0;
     const long count = strtol(o->goodness, &end, 10);
-    if (*end != '\0' || end == o->goodness || count < 0 || count > DPA_MIXTURE_MAX)
+    if (*end != '\0' || end == o->goodness || count < 1 || count > DPA_MIXTURE_MAX)
         return usage_error("--goodness: 'paper' or 1 to 20 components");
     o->query.goodness = (size_t)count;
     return 0;
