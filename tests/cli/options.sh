@@ -85,6 +85,13 @@ run 0 completion zsh
 run 0 completion fish
 run 2 completion csh
 
+# outputs that do not exist yet: one file spelt in two ways is one file, names that differ in one letter are two
+mkdir new
+run 2 account --sigma 1 --json=new/a.json --report ./new/../new/a.json
+says err "would replace the file of --report"
+run 0 account --sigma 1 --json=new/a.x --report new/b.x
+[ -s new/a.x ] && [ -s new/b.x ] || fail "two outputs"
+
 # a result that cannot be written is a failure, not a success
 if [ -e /dev/full ]; then
     "$DPAUDIT" account --sigma 1 >/dev/full 2>err
