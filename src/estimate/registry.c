@@ -201,6 +201,15 @@ const dpa__entry *dpa__registry_plan(dpa_plan_game game, const char *name, dpa_e
     return NULL;
 }
 
+static int is_same(const char *one, const char *other) {
+    return one == NULL || other == NULL || strcmp(one, other) == 0;
+}
+
+int dpa__is_same_test(dpa__test_name one, dpa__test_name other) {
+    return is_same(one.family, other.family) && is_same(one.method, other.method) &&
+           is_same(one.select, other.select);
+}
+
 /* Fails with the names of the estimators from this evidence. */
 static const dpa__entry *fail_name(unsigned source, const char *name, dpa_error *err) {
     char list[DPA_TEXT_SIZE] = "";

@@ -83,6 +83,13 @@ const char *dpa__registry_name(unsigned source, int variant);
 /* The number of the flavour that a name asks for: 1 for "rank:slope", 0 for "rank". */
 int dpa__registry_flavour(const char *name);
 
+/* A test by its names, of which NULL is any. Names of tests are compared by the next function
+ * alone. */
+typedef struct dpa__test_name {
+    const char *family, *method, *select;
+} dpa__test_name;
+int dpa__is_same_test(dpa__test_name one, dpa__test_name other);
+
 /* Lists of families or methods, "gaussian+dp". Copies one item; 0 past the last. */
 int dpa__list_item(const char *list, size_t index, char *out, size_t size);
 size_t dpa__list_count(const char *list);

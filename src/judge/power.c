@@ -55,7 +55,7 @@ dpa_status dpa__power_scan(dpa__case *c, double n1, double n0, dpa_error *err) {
 /* What a test of counts would have detected. Take the operating point of the suspected mechanism
  * that is furthest from the claim, and there the outcome that is only one fifth unlucky (z = 0.84
  * deviations down the gradient of the likelihood ratio). If the test refutes with that outcome,
- * four of five audits do. Checked against simulated audits in tests/unit/test_power.c. */
+ * four of five audits do. Checked against simulated audits in tests/coverage/test_verdict.c. */
 
 static const double Z = 0.8416212335729143; /* normal quantile for power 0.8 */
 

@@ -12,23 +12,12 @@
 #include "estimate/registry.h"
 #include "judge/rates.h"
 
-/* One test: a family, a method and how its threshold is chosen (NULL: in any way). */
-typedef struct test_name {
-    const char *family, *method, *select;
-} test_name;
-
-static int is_same(test_name one, test_name other) {
-    return strcmp(one.family, other.family) == 0 && strcmp(one.method, other.method) == 0 &&
-           (other.select == NULL || strcmp(one.select, other.select) == 0);
-}
-
 int dpa__has_row(const dpa_report *report, const char *family, const char *method,
                  const char *select) {
     for (size_t i = 0; i < dpa_report_count(report); ++i) {
         const dpa_result *r = dpa_report_result(report, i);
-        if (is_same((test_name){r->family, r->method, r->select},
-                    (test_name){family, method, select}))
-            return 1;
+        const dpa__test_name its = {r->family, r->method, r->select};
+        if (dpa__is_same_test(its, (dpa__test_name){family, method, select})) return 1;
     }
     return 0;
 }
@@ -98,10 +87,10 @@ typedef struct list {
 } list;
 
 static int is_asked(const list *l, const dpa_request *r) {
+    const dpa__test_name its = {r->family, r->method, r->select};
     for (size_t i = 0; i < l->count; ++i) {
         const dpa_request *other = &l->items[i].request;
-        if (is_same((test_name){other->family, other->method, other->select},
-                    (test_name){r->family, r->method, r->select}))
+        if (dpa__is_same_test((dpa__test_name){other->family, other->method, other->select}, its))
             return 1;
     }
     return 0;

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "estimate/registry.h"
 #include "report/model/value.h"
 
 void dpa__verdict_begin(dpa_report *report, const dpa_claim *claim, double epsilon) {
@@ -140,7 +141,8 @@ static void add_basis(dpa__text *out, const dpa_report *report, const dpa_result
 }
 
 static int is_like(const dpa_result *r, const dpa_result *like) {
-    return r->role == like->role && strcmp(r->method, like->method) == 0;
+    return r->role == like->role && dpa__is_same_test((dpa__test_name){.method = r->method},
+                                                      (dpa__test_name){.method = like->method});
 }
 
 /* How many results one method has about several models, not counting bounds of groups of records.

@@ -354,13 +354,12 @@ static int applies(const context *c, dpa_plan_game game) {
 
 static dpa_status put_game(context *c, dpa_plan_game game, const char *family, dpa_error *err) {
     const dpa_request *request = &c->report->request;
+    const dpa__test_name asked = {.method = request->method[0] != '\0' ? request->method : NULL};
     dpa_plan plan = plan_of(c, game, family);
-    const char *method;
-    for (size_t i = 0; (method = dpa__plan_method(game, family, request->delta, i)) != NULL; ++i) {
-        if (request->method[0] != '\0' && strcmp(request->method, method) != 0) continue;
-        plan.method = method;
-        DPA_TRY(put_row(c, &plan, err));
-    }
+    for (size_t i = 0; (plan.method = dpa__plan_method(game, family, request->delta, i)) != NULL;
+         ++i)
+        if (dpa__is_same_test(asked, (dpa__test_name){.method = plan.method}))
+            DPA_TRY(put_row(c, &plan, err));
     return DPA_OK;
 }
 
