@@ -100,6 +100,10 @@ size_t dpa__count_at_least(const double *sorted, size_t count, double x);
  * be sorted. */
 dpa_status dpa__scores_lint_sign(const dpa_scores *scores, dpa_lints *lints, dpa_error *err);
 
+/* Adds the lint "copied-scores" or "shared-scores" if observations seem to be there more than once.
+ * The scores must be sorted. */
+dpa_status dpa__scores_lint_copies(const dpa_scores *scores, dpa_lints *lints, dpa_error *err);
+
 /* Sorts ascending; no NaN allowed. Needs as much memory again during the call. */
 dpa_status dpa__sort_numbers(double *values, size_t count, dpa_error *err);
 

@@ -145,20 +145,18 @@ static dpa_status guess_both(const ranked *r, size_t count, dpa_guesses *out, dp
     return tied == 0 ? check_sign(out, lints, err) : DPA_OK;
 }
 
-static dpa_status make_guesses(const double *score, const uint8_t *answer, size_t count,
-                               dpa_guess_side side, dpa_guesses *out, dpa_lints *lints,
+/* Frees the ranking. */
+static dpa_status make_guesses(ranked *r, dpa_guess_side side, dpa_guesses *out, dpa_lints *lints,
                                dpa_error *err) {
-    ranked r;
+    const size_t count = r->count[0] + r->count[1];
+    dpa_status status = DPA_NO_MEMORY;
     *out = (dpa_guesses){count, DPA_NEW_ARRAY(uint64_t, count + 1, err)};
-    if (out->correct == NULL) return DPA_NO_MEMORY;
-    dpa_status status = rank(score, answer, count, &r, err);
-    if (status == DPA_OK) {
+    if (out->correct != NULL)
         status =
             side == DPA_GUESS_BOTH
-                ? guess_both(&r, count, out, lints, err)
-                : note_ties(count_right(&r, side == DPA_GUESS_IN, out->correct), count, lints, err);
-        ranked_free(&r);
-    }
+                ? guess_both(r, count, out, lints, err)
+                : note_ties(count_right(r, side == DPA_GUESS_IN, out->correct), count, lints, err);
+    ranked_free(r);
     if (status != DPA_OK) dpa__guesses_free(out);
     return status;
 }
@@ -166,18 +164,33 @@ static dpa_status make_guesses(const double *score, const uint8_t *answer, size_
 dpa_status dpa__guesses_from_confidence(const double *confidence, const uint8_t *right,
                                         size_t count, dpa_guesses *out, dpa_lints *lints,
                                         dpa_error *err) {
+    ranked r;
     *out = (dpa_guesses){0};
     DPA_TRY(check_scores(confidence, right, count, lints, err));
-    return make_guesses(confidence, right, count, DPA_GUESS_IN, out, lints, err);
+    DPA_TRY(rank(confidence, right, count, &r, err));
+    return make_guesses(&r, DPA_GUESS_IN, out, lints, err);
+}
+
+static dpa_status check_copies(const ranked *r, dpa_lints *lints, dpa_error *err) {
+    const dpa_scores scores = {.member = r->value[1],
+                               .nonmember = r->value[0],
+                               .members = r->count[1],
+                               .nonmembers = r->count[0]};
+    return dpa__scores_lint_copies(&scores, lints, err);
 }
 
 dpa_status dpa__guesses_from_scores(const double *score, const uint8_t *in, size_t count,
                                     dpa_guess_side side, dpa_guesses *out, dpa_lints *lints,
                                     dpa_error *err) {
+    ranked r;
     *out = (dpa_guesses){0};
     DPA_TRY(check_scores(score, in, count, lints, err));
     DPA_TRY(check_coins(in, count, lints, err));
-    return make_guesses(score, in, count, side, out, lints, err);
+    DPA_TRY(rank(score, in, count, &r, err));
+    const dpa_status status = check_copies(&r, lints, err);
+    if (status == DPA_OK) return make_guesses(&r, side, out, lints, err);
+    ranked_free(&r);
+    return status;
 }
 
 dpa_status dpa__guesses_from_pair(const double *members, size_t member_count,

@@ -128,7 +128,69 @@ dpa_status dpa__scores_lint_sign(const dpa_scores *s, dpa_lints *lints, dpa_erro
     return lint_sign(s, &c, lints, err);
 }
 
-static dpa_status lint_classes(const dpa_scores *s, dpa_lints *lints, dpa_error *err) {
+/* ── rows that are there more than once ──────────────────────────────────────────────────── */
+
+enum { FEW = 20 }; /* fewer different scores than these say nothing about copies */
+
+static size_t divisor(size_t a, size_t b) {
+    while (b > 0) {
+        const size_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* How often each finite score is there: 2 if they come in twos, fours, …; 1 if one comes alone, or
+ * if there are few. */
+static size_t copies(const double *sorted, size_t count) {
+    size_t common = 0, different = 0;
+    for (size_t i = 0, run; i < count && common != 1; i += run) {
+        for (run = 1; i + run < count && sorted[i + run] == sorted[i];) ++run;
+        if (isinf(sorted[i])) continue; /* trials that failed */
+        common = divisor(common, run);
+        ++different;
+    }
+    return different < FEW ? 1 : common;
+}
+
+static int is_one_list(const dpa_scores *s) {
+    return s->members == s->nonmembers &&
+           memcmp(s->member, s->nonmember, s->members * sizeof *s->member) == 0 &&
+           s->members - repeats(s->member, s->members) >= FEW;
+}
+
+/* `shared`: members with the score of a non-member; `again`: scores that repeat one of their class.
+ * Independent draws of any two laws p and q share no more than they repeat, since pq is at most the
+ * mean of p² and q². */
+static dpa_status lint_copies(const dpa_scores *s, size_t shared, size_t again, dpa_lints *lints,
+                              dpa_error *err) {
+    const size_t in = copies(s->member, s->members), out = copies(s->nonmember, s->nonmembers);
+    if (in > 1 || out > 1)
+        return dpa__lints_add(lints, err, "copied-scores",
+                              "every score of the %s is there %zu times, as if rows had been "
+                              "counted more than once",
+                              in > 1 ? "members" : "non-members", in > 1 ? in : out);
+    if (is_one_list(s))
+        return dpa__lints_add(lints, err, "shared-scores",
+                              "members and non-members have the same scores, as if one list had "
+                              "been given twice");
+    if (shared < FEW + 4 * again) return DPA_OK;
+    return dpa__lints_add(lints, err, "shared-scores",
+                          "%zu scores are in both classes and hardly any is twice in one, as if "
+                          "the same observations were in both",
+                          shared);
+}
+
+dpa_status dpa__scores_lint_copies(const dpa_scores *s, dpa_lints *lints, dpa_error *err) {
+    const size_t again = repeats(s->member, s->members) + repeats(s->nonmember, s->nonmembers);
+    return lint_copies(s, compare_classes(s).tied, again, lints, err);
+}
+
+/* ── both classes ────────────────────────────────────────────────────────────────────────── */
+
+static dpa_status lint_classes(const dpa_scores *s, size_t again, dpa_lints *lints,
+                               dpa_error *err) {
     const comparison c = compare_classes(s);
     if (c.tied > 0)
         DPA_TRY(
@@ -137,6 +199,7 @@ static dpa_status lint_classes(const dpa_scores *s, dpa_lints *lints, dpa_error 
                            "the attack",
                            c.tied));
     DPA_TRY(lint_sign(s, &c, lints, err));
+    DPA_TRY(lint_copies(s, c.tied, again, lints, err));
     if (s->members < TINY || s->nonmembers < TINY)
         DPA_TRY(dpa__lints_add(lints, err, "tiny",
                                "only %zu members and %zu non-members: nothing but a very strong "
@@ -172,7 +235,7 @@ static dpa_status prepare(const dpa_scores *given, dpa_scores *s, unsigned threa
     }
     s->is_sorted = 1;
     DPA_TRY(lint_values(sides, lints, err));
-    return lint_classes(s, lints, err);
+    return lint_classes(s, sides[0].again + sides[1].again, lints, err);
 }
 
 dpa_status dpa__scores_prepare_here(dpa_scores *s, dpa_lints *lints, dpa_error *err) {

@@ -128,10 +128,15 @@ static dpa_status doubt_family(dpa__case *c, const dpa_result *r, dpa_error *err
 }
 
 static void doubt_lints(dpa__case *c, const dpa_lints *lints) {
-    static const struct {
+    const unsigned one_each = c->evidence->design == DPA_ONE_RUN
+                                  ? DPA_ASSUMPTION_INDEX_ONE_RUN_CANARIES
+                                  : DPA_ASSUMPTION_INDEX_INDEPENDENT_RUNS;
+    const struct {
         const char *code;
         unsigned assumption;
     } known[] = {{"unfair-coin", DPA_ASSUMPTION_INDEX_ONE_RUN_CANARIES},
+                 {"copied-scores", one_each},
+                 {"shared-scores", one_each},
                  {"sign", DPA_ASSUMPTION_INDEX_HIGHER_IS_IN},
                  {"reversed-scores", DPA_ASSUMPTION_INDEX_HIGHER_IS_IN}};
     for (size_t i = 0; i < lints->count; ++i)

@@ -40,6 +40,50 @@ static void unfair_coins(void **state) {
     dpa__evidence_clear(&e);
 }
 
+/* A true claim must not fall because every row was counted three times. */
+static void copied_rows(void **state) {
+    static const dpa_evidence_design design[] = {DPA_INDEPENDENT_RUNS, DPA_ONE_RUN};
+    static const char *const contradicted[] = {"the observations are independent",
+                                               "by its own fair coin"};
+    (void)state;
+    for (int d = 0; d < 2; ++d)
+        for (int copies = 1; copies <= 3; ++copies) {
+            double in[300], out[300];
+            const size_t n = 100 * (size_t)copies;
+            for (size_t i = 0; i < n; ++i) {
+                in[i] = (double)(i % 100) + 60.5;
+                out[i] = (double)(i % 100);
+            }
+            dpa_evidence e;
+            dpa__evidence_init(&e, DPA_EVIDENCE_SCORES);
+            e.design = design[d];
+            assert_ok(dpa_evidence_copy(&e, "members", in, n, NULL));
+            assert_ok(dpa_evidence_copy(&e, "nonmembers", out, n, NULL));
+            const dpa_claim claim = epsilon_claim(1);
+            dpa_report *report = judged(&e, &claim, NULL);
+            assert_int_equal(dpa_report_state(report), copies > 1 ? DPA_INCONCLUSIVE : DPA_REFUTED);
+            if (copies > 1) expect_words(report, contradicted[d]);
+            dpa_report_free(report);
+            dpa__evidence_clear(&e);
+        }
+}
+
+static void one_list_for_both(void **state) {
+    (void)state;
+    double same[50];
+    for (int i = 0; i < 50; ++i) same[i] = i;
+    dpa_evidence e;
+    dpa__evidence_init(&e, DPA_EVIDENCE_SCORES);
+    assert_ok(dpa_evidence_copy(&e, "members", same, 50, NULL));
+    assert_ok(dpa_evidence_copy(&e, "nonmembers", same, 50, NULL));
+    const dpa_claim claim = epsilon_claim(1);
+    dpa_report *report = judged(&e, &claim, NULL);
+    assert_int_equal(dpa_report_state(report), DPA_INCONCLUSIVE);
+    expect_words(report, "as if one list had been given twice");
+    dpa_report_free(report);
+    dpa__evidence_clear(&e);
+}
+
 static void reversed_scores(void **state) {
     (void)state;
     dpa_evidence e;
@@ -279,6 +323,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(missing_trials),
         cmocka_unit_test(unfair_coins),
+        cmocka_unit_test(copied_rows),
+        cmocka_unit_test(one_list_for_both),
         cmocka_unit_test(coins_of_a_known_rate),
         cmocka_unit_test(reversed_scores),
         cmocka_unit_test(failing_that_depends_on_the_record),

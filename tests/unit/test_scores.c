@@ -65,8 +65,9 @@ static void lints(void **state) {
     (void)state;
     double in[100], out[100];
     for (int i = 0; i < 100; ++i) in[i] = 0.3 + i, out[i] = 0.6 + i;
-    static const char *const all[] = {"nan", "infinite", "duplicates", "ties", "sign", "tiny"};
-    for (int i = 0; i < 6; ++i) lint(in, 100, out, 100, all[i], 0);
+    static const char *const all[] = {"nan",  "infinite", "duplicates",    "ties",
+                                      "sign", "tiny",     "copied-scores", "shared-scores"};
+    for (int i = 0; i < 8; ++i) lint(in, 100, out, 100, all[i], 0);
     lint(in, 10, out, 100, "tiny", 1);
     in[3] = NAN;
     lint(in, 100, out, 100, "nan", 1);
@@ -82,6 +83,48 @@ static void lints(void **state) {
     for (int i = 0; i < 100; ++i) in[i] = 1; /* equal scores are no sign of anything */
     lint(in, 100, in, 100, "sign", 0);
     lint(in, 100, in, 100, "ties", 1);
+}
+
+/* Fewer than twenty different scores may come in twos by chance; failed trials always do. */
+static void copied_rows(void **state) {
+    (void)state;
+    double twice[100], out[100], alone[100];
+    for (int i = 0; i < 100; ++i) twice[i] = i / 2, out[i] = 0.25 + i, alone[i] = 0.75 + i;
+    lint(twice, 100, out, 100, "copied-scores", 1);
+    lint(out, 100, twice, 100, "copied-scores", 1);
+    lint(twice, 40, out, 100, "copied-scores", 1);
+    lint(twice, 38, out, 100, "copied-scores", 0);
+    lint(twice, 99, out, 100, "copied-scores", 0);
+    twice[0] = twice[1] = twice[2];
+    lint(twice, 100, out, 100, "copied-scores", 1);
+    for (int i = 0; i < 3; ++i) twice[10 + i] = alone[10 + i] = i ? -HUGE_VAL : HUGE_VAL;
+    twice[13] = -HUGE_VAL;
+    lint(twice, 100, out, 100, "copied-scores", 1);
+    lint(alone, 100, out, 100, "copied-scores", 0);
+    for (int i = 0; i < 60; ++i) twice[i] = i / 3;
+    lint(twice, 60, out, 100, "copied-scores", 1);
+    for (int i = 0; i < 40; ++i) twice[60 + i] = 30 + i / 4;
+    lint(twice, 100, out, 100, "copied-scores", 0); /* threes and fours */
+}
+
+static void the_same_in_both_classes(void **state) {
+    (void)state;
+    double in[100], out[100], grid[100];
+    for (int i = 0; i < 100; ++i) in[i] = i, out[i] = i < 20 ? i : 0.5 + i;
+    for (int i = 0; i < 100; ++i) grid[i] = floor(0.3 * i);
+    lint(in, 100, in, 100, "shared-scores", 1);
+    lint(grid, 100, grid, 100, "shared-scores", 1);
+    lint(grid, 65, grid, 65, "shared-scores", 1);
+    lint(grid, 64, grid, 64, "shared-scores", 0); /* 19 different scores */
+    lint(in, 100, out, 100, "shared-scores", 1);
+    lint(out, 99, in, 100, "shared-scores", 1);
+    lint(in + 1, 99, out, 100, "shared-scores", 0);
+    in[99] = in[98];
+    lint(in, 100, out, 100, "shared-scores", 0);
+    for (int i = 20; i < 24; ++i) out[i] = i;
+    lint(in, 100, out, 100, "shared-scores", 1);
+    lint(in + 1, 99, out, 100, "shared-scores", 0);
+    lint(grid, 100, grid, 99, "shared-scores", 0); /* rounded scores */
 }
 
 static void no_honest_answer(void **state) {
@@ -389,6 +432,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sorts),
         cmocka_unit_test(lints),
+        cmocka_unit_test(copied_rows),
+        cmocka_unit_test(the_same_in_both_classes),
         cmocka_unit_test(no_honest_answer),
         cmocka_unit_test(corners),
         cmocka_unit_test(fixed_is_counts),
