@@ -92,6 +92,11 @@ typedef struct side {
     dpa_error error;
 } side;
 
+/* Whole numbers are answers, which may well be all the same. */
+static int is_constant(const side *s) {
+    return s->count >= TINY && s->again == s->count - 1 && floor(s->score[0]) != s->score[0];
+}
+
 static dpa_status lint_values(const side sides[2], dpa_lints *lints, dpa_error *err) {
     const size_t nan = sides[0].nan + sides[1].nan, count = sides[0].count + sides[1].count;
     const size_t infinite = sides[0].infinite + sides[1].infinite;
@@ -103,6 +108,10 @@ static dpa_status lint_values(const side sides[2], dpa_lints *lints, dpa_error *
         DPA_TRY(dpa__lints_add(lints, err, "infinite",
                                "%zu scores are infinite; they are taken as extreme scores",
                                infinite - nan));
+    if (is_constant(&sides[0]) && is_constant(&sides[1]))
+        return dpa__lints_add(lints, err, "constant-scores",
+                              "every trial of a class has the same score: is the noise missing, or "
+                              "had all of them one seed? With one seed they are one observation");
     if (100 * again > count)
         DPA_TRY(dpa__lints_add(lints, err, "duplicates",
                                "%zu of %zu scores repeat an earlier one of their class: rounded "

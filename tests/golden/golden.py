@@ -54,6 +54,7 @@ def prepare(folder):
     (folder / "groups.csv").write_text("\n".join(grouped) + "\n")
     (folder / "small.csv").write_text("score,member\n" + "".join(f"{(i * 37 % 80) / 40 + i % 2!r},{i % 2}\n" for i in range(80)))
     (folder / "twice.csv").write_text("score,member\n" + "".join(f"{(i * 37 % 80) / 40 + i % 2!r},{i % 2}\n" for i in range(80)) * 2)
+    (folder / "one-seed.csv").write_text("score,member\n" + "1.25,1\n0.5,0\n" * 30)
     (folder / "backwards.csv").write_text("score,member\n" + "".join(f"{(i * 37 % 80) / 40 + i % 2!r},{1 - i % 2}\n" for i in range(80)))
     (folder / "chance.csv").write_text("score,member\n" + "".join(f"{i * 37 % 80!r},{i % 2}\n" for i in range(80)))
     (folder / "tiny.yaml").write_text("{training: train-black-box.yaml, game: {kind: black-box, canary: blank, observations: 6}, claim: {epsilon: 1}}\n")

@@ -107,6 +107,22 @@ static void copied_rows(void **state) {
     lint(twice, 100, out, 100, "copied-scores", 0); /* threes and fours */
 }
 
+static void constant_scores(void **state) {
+    (void)state;
+    double in[20], out[20], whole[20];
+    for (int i = 0; i < 20; ++i) in[i] = 1.5, out[i] = 0.25, whole[i] = 1;
+    lint(in, 20, out, 20, "constant-scores", 1);
+    lint(in, 20, out, 20, "duplicates", 0);
+    lint(in, 19, out, 20, "constant-scores", 0);
+    lint(in, 20, out, 19, "constant-scores", 0);
+    lint(whole, 20, out, 20, "constant-scores", 0);
+    lint(whole, 20, out, 20, "duplicates", 1);
+    in[7] = -HUGE_VAL; /* a trial that failed */
+    lint(in, 20, out, 20, "constant-scores", 0);
+    for (int i = 0; i < 20; ++i) in[i] = HUGE_VAL;
+    lint(in, 20, out, 20, "constant-scores", 0);
+}
+
 static void the_same_in_both_classes(void **state) {
     (void)state;
     double in[100], out[100], grid[100];
@@ -433,6 +449,7 @@ int main(void) {
         cmocka_unit_test(sorts),
         cmocka_unit_test(lints),
         cmocka_unit_test(copied_rows),
+        cmocka_unit_test(constant_scores),
         cmocka_unit_test(the_same_in_both_classes),
         cmocka_unit_test(no_honest_answer),
         cmocka_unit_test(corners),
