@@ -305,7 +305,7 @@ def play(wanted):
         if not all(w in cell for w in wanted):
             continue
         count += 1
-        done = judge(game, options, made.normal(0.0 if name == "never in" else 1.0, N))
+        done = judge(game, options, made.normal(made.NOTHING if name == "never in" else 1.0, N))
         if done.returncode != want or words not in " ".join((done.stdout + done.stderr).split()):
             fail(cell, f"exit {done.returncode}, want {want}: {done.stdout[:300]}{done.stderr[:300]}")
     return count

@@ -126,7 +126,7 @@ def games(folder):
     write("known-two.npz", {"members": [2.0, 3.0], "nonmembers": [0.1, -0.2]}, training={"steps": 40, "sigma": 2.0, "participations": 4.0}, facts=facts, **known)
     write("known-one.npz", {"members": [2.0], "nonmembers": [0.1, -0.2]}, training={"steps": 40, "sigma": 2.0, "participations": 4.0}, facts=facts, **known)
     write("known-none.npz", {"members": [2.0, 3.0], "nonmembers": [0.1]}, training={"steps": 40, "sigma": 2.0, "participations": 4.0}, facts=facts, **known)
-    write("steps-nothing.npz", evidence.normal(0, 400), training=step, **of_steps)
+    write("steps-nothing.npz", evidence.normal(evidence.NOTHING, 400), training=step, **of_steps)
     write("steps-little.npz", evidence.normal(0.3, 400), training=step, **of_steps)
     backwards = evidence.normal(-1.2, 60)
     write("failed-backwards.npz", {"members": [float("-inf")] * 5 + backwards["members"], "nonmembers": backwards["nonmembers"]}, training={}, failed=[5, 0], facts={"trials_members": 65, "trials_nonmembers": 60}, **of_runs)
