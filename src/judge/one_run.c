@@ -360,11 +360,14 @@ static dpa_status put_curve(dpa_report *report, const dpa_guesses *ranked, uint6
     json_t *curve = json_array();
     DPA_TRY(dpa__json_set(report->sections, "guesses_curve", curve, err));
     one.claim_epsilon = NAN;
-    if (request->family[0]) {
+    /* channels are no guesses, and of several methods none is the one to draw: guesses, as usual */
+    if (dpa__registry_is_channels(one.method) || dpa__list_count(one.method) > 1)
+        one.method[0] = '\0';
+    for (size_t i = 0; request->family[0] != '\0'; ++i) {
+        if (!dpa__list_item(request->family, i, one.family, sizeof one.family)) return DPA_OK;
         /* composing every member would take minutes, too long for a picture */
-        if (dpa__family_is_composed(request->family)) return DPA_OK;
-        if (dpa__registry_is_channels(one.method)) one.method[0] = '\0'; /* guesses, as usual */
-        return put_family(curve, ranked, options, &one, err);
+        if (dpa__family_is_composed(one.family)) continue;
+        DPA_TRY(put_family(curve, ranked, options, &one, err));
     }
     one.method[0] = '\0';
     for (size_t i = 0; i < 2; ++i) {
