@@ -485,6 +485,30 @@ static void cosines_estimate(void **state) {
     dpa__evidence_clear(&e);
 }
 
+/* How the estimates moved is said in a line for up to ten points, and in the report for any number.
+ */
+static void cosines_on_the_way(void **state) {
+    (void)state;
+    for (int points = 10; points <= 11; ++points) {
+        dpa_evidence e;
+        double way[11 * 7];
+        for (int i = 0; i < 11; ++i) {
+            const double point[7] = {i + 1, 0.02, 0.01, 0.02, 0.01, 0, 0.01};
+            memcpy(way + (ptrdiff_t)7 * i, point, sizeof point);
+        }
+        cosine_evidence(&e, 1);
+        assert_ok(dpa_evidence_copy(&e, "trajectory", way, 7 * (size_t)points, NULL));
+        assert_ok(dpa_evidence_fact(&e, "checkpoints", points, NULL));
+        dpa_report *report = judged(&e, NULL, NULL);
+        const json_t *rows = json_object_get(report->sections, "trajectory");
+        assert_int_equal(json_array_size(rows), points);
+        assert_true((strstr(report->lines.data, "On the way") != NULL) == (points == 10));
+        assert_true((strstr(report->lines.data, " after 10 rounds.") != NULL) == (points == 10));
+        dpa_report_free(report);
+        dpa__evidence_clear(&e);
+    }
+}
+
 /* The scan has no prior: it decides if it is named, and is shown beside a posterior that decides.
  */
 static void cosines_scan(void **state) {
@@ -552,6 +576,7 @@ int main(void) {
         cmocka_unit_test(families_and_methods_share),
         cmocka_unit_test(groups_share),
         cmocka_unit_test(cosines_estimate),
+        cmocka_unit_test(cosines_on_the_way),
         cmocka_unit_test(cosines_scan),
         cmocka_unit_test(cosines_share),
     };

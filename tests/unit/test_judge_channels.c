@@ -11,8 +11,9 @@ static void one_run_scores(dpa_evidence *e) {
     e->design = DPA_ONE_RUN;
 }
 
-/* `common`: deviation of the log of the scale shared by all coordinates of a step. */
-static void add_null_noise(dpa_evidence *e, double common) {
+/* `common`: deviation of the log of the scale shared by all coordinates of a step; `shared`: of a
+ * number that is added to all of them, so that they go up and down together. */
+static void add_null_noise(dpa_evidence *e, double common, double shared) {
     enum { STEPS = 60, WIDTH = 80 };
     double *noise = malloc(STEPS * WIDTH * sizeof *noise);
     dpa_rng rng;
@@ -20,7 +21,9 @@ static void add_null_noise(dpa_evidence *e, double common) {
     dpa__rng_init(&rng, 5, DPA_PURPOSE_TEST, 0);
     for (size_t t = 0; t < STEPS; ++t) {
         const double scale = exp(common * dpa__rng_normal(&rng));
-        for (size_t i = 0; i < WIDTH; ++i) noise[t * WIDTH + i] = scale * dpa__rng_normal(&rng);
+        const double all = shared > 0 ? shared * dpa__rng_normal(&rng) : 0;
+        for (size_t i = 0; i < WIDTH; ++i)
+            noise[t * WIDTH + i] = scale * dpa__rng_normal(&rng) + all;
     }
     assert_ok(dpa__evidence_add(e, "null_noise", noise, STEPS * WIDTH, STEPS, NULL));
 }
@@ -52,7 +55,7 @@ static void dependent_noise_falls_back_to_guesses(void **state) {
     for (int is_dependent = 0; is_dependent < 2; ++is_dependent) {
         dpa_evidence e;
         one_run_scores(&e);
-        add_null_noise(&e, is_dependent ? 0.5 : 0);
+        add_null_noise(&e, is_dependent ? 0.5 : 0, 0);
         dpa_report *report = judged(&e, &claim, &p);
         assert_string_equal(dpa_report_primary(report)->method,
                             is_dependent ? "recursion" : "channels");
@@ -60,6 +63,41 @@ static void dependent_noise_falls_back_to_guesses(void **state) {
         dpa_report_free(report);
         dpa__evidence_clear(&e);
     }
+}
+
+static void expect_lines(const dpa_report *report, const char *words) {
+    if (strstr(report->lines.data, words) == NULL)
+        fail_msg("'%s' does not say '%s'", report->lines.data, words);
+}
+
+/* Of several named methods only channels is replaced, and the report says what is wrong with the
+ * noise. */
+static void only_channels_is_replaced(void **state) {
+    const dpa_claim claim = noise_claim(1, 1, 1);
+    const dpa_protocol p = protocol_of("gaussian", "channels+recursion"),
+                       last = protocol_of("dp", "steinke+channels");
+    dpa_evidence e;
+    (void)state;
+    one_run_scores(&e);
+    add_null_noise(&e, 0, 0.5);
+    dpa_report *report = judged(&e, &claim, &p);
+    assert_true(fact_of(report, "noise_correlation_p") < fact_of(report, "noise_energy_p"));
+    expect_lines(report, "is correlated from one to the next");
+    for (size_t i = 0; i < 2; ++i) {
+        assert_int_equal(dpa_report_result(report, i)->role, DPA_PRIMARY);
+        assert_string_equal(dpa_report_result(report, i)->method, "recursion");
+    }
+    dpa_report_free(report);
+    dpa__evidence_clear(&e);
+    one_run_scores(&e);
+    add_null_noise(&e, 0.5, 0);
+    report = judged(&e, NULL, &last);
+    expect_lines(report, "changes its scale from step to step");
+    assert_string_equal(dpa_report_result(report, 0)->method, "steinke");
+    assert_string_equal(dpa_report_result(report, 1)->method, "recursion");
+    assert_int_equal(dpa_report_result(report, 1)->role, DPA_PRIMARY);
+    dpa_report_free(report);
+    dpa__evidence_clear(&e);
 }
 
 static void what_has_no_channels(void **state) {
@@ -83,6 +121,7 @@ static void what_has_no_channels(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(channels_show_more_than_guesses),
                                        cmocka_unit_test(dependent_noise_falls_back_to_guesses),
+                                       cmocka_unit_test(only_channels_is_replaced),
                                        cmocka_unit_test(what_has_no_channels)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -157,6 +157,24 @@ static void what_copies_promise(void **state) {
     assert_string_equal(c.test.family, "dp");
 }
 
+/* δ for several records is never below its formula: it is raised by more than its own rounding. */
+static void what_copies_promise_is_rounded_up(void **state) {
+    (void)state;
+    for (uint64_t records = 2; records <= 40; ++records) {
+        dpa_evidence e;
+        dpa__case c;
+        dpa_claim claim = epsilon_claim(0.1 + 0.003 * (double)records);
+        claim.delta = 1e-6;
+        dpa__evidence_init(&e, DPA_EVIDENCE_SCORES);
+        e.training.records = records;
+        opened(&e, &claim, NULL, &c);
+        const long double one = claim.epsilon, all = one * (long double)records;
+        const long double exact = 1e-6L * expm1l(all) / expm1l(one);
+        assert_true(c.protocol.request.delta >= exact);
+        assert_true(c.protocol.request.delta <= exact * (1 + 1e-11L));
+    }
+}
+
 /* A protocol is registered before anybody knows of copies: it names the δ of one record. */
 static void copies_as_registered(void **state) {
     (void)state;
@@ -366,6 +384,7 @@ int main(void) {
         cmocka_unit_test(parts_of_no_claim),
         cmocka_unit_test(another_delta),
         cmocka_unit_test(what_copies_promise),
+        cmocka_unit_test(what_copies_promise_is_rounded_up),
         cmocka_unit_test(copies_as_registered),
         cmocka_unit_test(copies_at_the_truth),
         cmocka_unit_test(claims_that_say_nothing_about_copies),
