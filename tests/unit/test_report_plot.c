@@ -120,6 +120,91 @@ static void series(void **state) {
           "             0         log10 of the number of guesses             2\n");
 }
 
+/* A bar for each result that has a finite number, its end by what it promises; at most 24 of them.
+ */
+static void bars(void **state) {
+    (void)state;
+    static const struct {
+        const char *method;
+        double lower;
+        int is_estimate, valid;
+        unsigned assumptions;
+    } rows[] = {{"sure", 1, 0, 1, 0},
+                {"posterior", 4, 0, 1, DPA_ASSUME_BAYES_PRIOR},
+                {"best", 8, 0, 0, 0},
+                {"guess", 2, 1, 1, 0},
+                {"infinite", INFINITY, 0, 1, 0},
+                {"zero", 0, 0, 1, 0}};
+    const dpa_text_style plain = {80, 0, 0, 1}, unicode = {80, 0, 1, 1}, full = {80, 0, 0, 0};
+    dpa_report *report = made("roc", "[{\"fpr\": 0, \"tpr\": 0}, {\"fpr\": 1, \"tpr\": 1}]");
+    char *text = NULL;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
+        dpa_result r;
+        dpa__result_init(&r, &report->request);
+        (void)snprintf(r.method, sizeof r.method, "%s", rows[i].method);
+        if (i == 1) (void)snprintf(r.family, sizeof r.family, "a-name-that-is-much-longer-than-34");
+        r.kind = rows[i].is_estimate ? DPA_ESTIMATE : DPA_BOUND;
+        r.valid = rows[i].valid;
+        r.assumptions = rows[i].assumptions;
+        if (rows[i].is_estimate) r.epsilon = rows[i].lower;
+        r.epsilon_lower = rows[i].lower;
+        assert_ok(dpa__report_add(report, &r, NULL));
+    }
+    assert_ok(dpa__report_plot(report, &plain, &text, NULL));
+    assert_string_equal(
+        text, "\n"
+              "  Bounds on epsilon; : is the claim\n"
+              "  sure                               =====#                                1\n"
+              "  a-name-that-is-much-longer-than-34 · pos =====:============p                   4\n"
+              "  best                               =====:==============================o 8\n"
+              "  guess                              =====:===*                            2\n"
+              "  zero                               #    :                                0\n");
+    dpa_free(text);
+    assert_ok(dpa__report_plot(report, &unicode, &text, NULL));
+    assert_string_equal(
+        text, "\n"
+              "  Bounds on ε; ┊ is the claim\n"
+              "  sure                               ━━━━━●                                1\n"
+              "  a-name-that-is-much-longer-than-34 · pos ━━━━━┊━━━━━━━━━━━━□                   4\n"
+              "  best                               ━━━━━┊━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━△ 8\n"
+              "  guess                              ━━━━━┊━━━◇                            2\n"
+              "  zero                               ●    ┊                                0\n");
+    dpa_free(text);
+    assert_ok(dpa__report_plot(report, &full, &text, NULL));
+    assert_non_null(
+        strstr(text, "  ROC of the attack; dotted: guessing; dashed: limit of the claim\n"
+                     "  true positive rate\n"
+                     "          1 |                                                  **********\n"
+                     "            |                                       ***********  *****\n"
+                     "            |                            ***********         *****\n"
+                     "            |                 ************               *****\n"
+                     "            |               ***                      ****\n"
+                     "            |             **                     ****\n"
+                     "            |           ***                  ****\n"
+                     "            |          **                ****\n"
+                     "            |         **             ****\n"
+                     "            |       **           ****\n"
+                     "            |      *         ****\n"
+                     "            |    **     *****\n"
+                     "            |   **  *****\n"
+                     "            |  ******\n"
+                     "          0 |****\n"
+                     "            +------------------------------------------------------------\n"
+                     "             0         false positive rate                        1\n"));
+    dpa_free(text);
+    for (int i = 0; i < 30; ++i) {
+        dpa_result r;
+        dpa__result_init(&r, &report->request);
+        (void)snprintf(r.method, sizeof r.method, "row%d", i + 6);
+        r.epsilon_lower = 1;
+        assert_ok(dpa__report_add(report, &r, NULL));
+    }
+    assert_ok(dpa__report_plot(report, &plain, &text, NULL));
+    assert_true(strstr(text, "row23 ") != NULL && strstr(text, "row24 ") == NULL);
+    dpa_free(text);
+    dpa_report_free(report);
+}
+
 /* Of equal bounds the first decides, and an infinite one before all others. */
 static void primary(void **state) {
     (void)state;
@@ -150,10 +235,8 @@ static void primary(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(roc),
-        cmocka_unit_test(one_place),
-        cmocka_unit_test(series),
-        cmocka_unit_test(primary),
+        cmocka_unit_test(roc),  cmocka_unit_test(one_place), cmocka_unit_test(series),
+        cmocka_unit_test(bars), cmocka_unit_test(primary),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
