@@ -81,6 +81,26 @@ static void table_is_safe(void **state) {
         }
 }
 
+/* Λ is a constant plus a multiple of log n, nearly: every number of the table lies on the line
+ * through two others of its column, to 2%. The levels above come from a few of the numbers only. */
+static void table_is_smooth(void **state) {
+    (void)state;
+    for (size_t column = 0; column < DPA__BERKJONES_COLUMNS; ++column)
+        for (size_t row = 0; row < DPA__BERKJONES_ROWS; ++row) {
+            const size_t last = DPA__BERKJONES_ROWS - 1;
+            const size_t middle = row == 0 ? 1 : row == last ? last - 1 : row;
+            const double before = (double)dpa__berkjones_table[middle - 1][column];
+            const double here = (double)dpa__berkjones_table[middle][column];
+            const double after = (double)dpa__berkjones_table[middle + 1][column];
+            if (row == 0)
+                assert_relative(before, 2 * here - after, 0.02);
+            else if (row == last)
+                assert_relative(after, 2 * here - before, 0.02);
+            else
+                assert_relative(here, 0.5 * (before + after), 0.02);
+        }
+}
+
 /* One evaluation of the recursion past the last row: the crossing probability at the extrapolated
  * level is below the level asked for. */
 static void extrapolation_is_safe(void **state) {
@@ -124,11 +144,9 @@ static void one_step(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_points),
-        cmocka_unit_test(small_samples),
-        cmocka_unit_test(printed_levels),
-        cmocka_unit_test(table_is_safe),
-        cmocka_unit_test(extrapolation_is_safe),
+        cmocka_unit_test(two_points),      cmocka_unit_test(small_samples),
+        cmocka_unit_test(printed_levels),  cmocka_unit_test(table_is_safe),
+        cmocka_unit_test(table_is_smooth), cmocka_unit_test(extrapolation_is_safe),
         cmocka_unit_test(one_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

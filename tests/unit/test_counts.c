@@ -110,6 +110,13 @@ static void posterior_function(void **state) {
         dpa__posterior_point p[POINTS];
         double atom, mean, low, high, area = 0, first = 0;
         assert_ok(dpa__posterior_curve(&counts, &request, families[f], p, POINTS, &atom, NULL));
+        /* two points are its ends, one its middle */
+        dpa__posterior_point few[2];
+        assert_ok(dpa__posterior_curve(&counts, &request, families[f], few, 2, &atom, NULL));
+        assert_relative(few[0].epsilon, p[0].epsilon, 1e-12);
+        assert_relative(few[1].epsilon, p[POINTS - 1].epsilon, 1e-12);
+        assert_ok(dpa__posterior_curve(&counts, &request, families[f], few, 1, &atom, NULL));
+        assert_between(few[0].epsilon, p[POINTS / 2 - 1].epsilon, p[POINTS / 2].epsilon);
         for (int i = 1; i < POINTS; ++i) {
             const double width = p[i].epsilon - p[i - 1].epsilon;
             assert_true(width > 0 && p[i].cumulative >= p[i - 1].cumulative);
