@@ -10,7 +10,7 @@ from typing import Any, Optional, Union
 
 from ._arrays import flags, numbers, numpy
 from ._canaries import DIRECTIONS
-from ._judge import Claim, Evidence, Path, is_path, judge, path_text
+from ._judge import Claim, Evidence, Path, as_claim, is_path, judge, path_text
 from ._library import Query, choose, declare, real, request, whole
 from ._report import Report, run_long
 
@@ -22,14 +22,14 @@ Values = Any
 
 
 def claim_of(
-    claim: Optional[Claim], epsilon: Optional[float], delta: Optional[float], sigma: Optional[float] = None
-) -> Optional[Claim]:
-    """The claim as an object, or as its numbers: not both."""
-    if claim is not None and (epsilon is not None or sigma is not None):
-        raise ValueError("claim and claim_epsilon: one claim only")
-    if claim is None and (epsilon is not None or sigma is not None or delta is not None):
+    claim: Union[Claim, float, None], epsilon: Optional[float], delta: Optional[float], sigma: Optional[float] = None
+) -> Claim:
+    """The claim as an object or an ε, or by its numbers: not both."""
+    if claim is None:
         return Claim(epsilon=epsilon, delta=delta, sigma=sigma)
-    return claim
+    if epsilon is not None or sigma is not None:
+        raise ValueError("claim and claim_epsilon: one claim only")
+    return as_claim(claim, delta)
 
 
 def counts(
@@ -39,7 +39,7 @@ def counts(
     tn: int,
     delta: Optional[float] = None,
     *,
-    claim: Optional[Claim] = None,
+    claim: Union[Claim, float, None] = None,
     claim_epsilon: Optional[float] = None,
     claim_delta: Optional[float] = None,
     **options: Any,
@@ -52,7 +52,7 @@ def counts(
         fp: others that it called "in" (false positives).
         tn: others that it called "out".
         delta: δ of the statement; 1e-5, or the claim's.
-        claim: what was promised, as a `Claim`; or its numbers:
+        claim: what was promised, as a `Claim` or an ε; or its numbers:
         claim_epsilon: the promised ε.
         claim_delta: its δ, when it is not `delta`.
         options: how to judge, as for `judge`: confidence (0.95), sides (1: a lower bound, 2: an interval), family, method,
@@ -72,7 +72,7 @@ def scores(
     nonmembers: Union[Values, Path, None] = None,
     delta: Optional[float] = None,
     *,
-    claim: Optional[Claim] = None,
+    claim: Union[Claim, float, None] = None,
     claim_epsilon: Optional[float] = None,
     claim_delta: Optional[float] = None,
     scope: Optional[str] = None,
@@ -87,7 +87,7 @@ def scores(
             dpaudit wrote says itself what it is, and has both kinds.
         nonmembers: scores of runs without it.
         delta: δ of the statement; 1e-5, or the claim's.
-        claim: what was promised, as a `Claim`; or its numbers:
+        claim: what was promised, as a `Claim` or an ε; or its numbers:
         claim_epsilon: the promised ε.
         claim_delta: its δ, when it is not `delta`.
         scope: what one score is about: "training" (a trained model) or "step" (one noisy step).
@@ -155,7 +155,7 @@ def one_run(
     side: str = "both",
     inclusion_rate: Optional[float] = None,
     null_noise: Any = None,
-    claim: Optional[Claim] = None,
+    claim: Union[Claim, float, None] = None,
     claim_epsilon: Optional[float] = None,
     claim_delta: Optional[float] = None,
     claim_sigma: Optional[float] = None,
@@ -179,7 +179,7 @@ def one_run(
         inclusion_rate: the probability with which a canary was put in (0.5).
         null_noise: for method="channels" (every canary has a coordinate, and so noise, of its own: white-box canaries):
             what coordinates without a canary had, a row a step. Where their noise is not independent, guesses decide.
-        claim: what was promised, as a `Claim`; or its numbers:
+        claim: what was promised, as a `Claim` or an ε; or its numbers:
         claim_epsilon: the promised ε.
         claim_delta: its δ, when it is not `delta`.
         claim_sigma: the claim as a noise multiplier instead.
@@ -282,7 +282,7 @@ def cosines(
     *,
     null: Union[Values, Path, None] = None,
     direction: str = "sphere",
-    claim: Optional[Claim] = None,
+    claim: Union[Claim, float, None] = None,
     claim_epsilon: Optional[float] = None,
     claim_delta: Optional[float] = None,
     **options: Any,
@@ -296,7 +296,7 @@ def cosines(
         delta: δ of the statement; 1e-5, or the claim's.
         null: largest cosines of canaries that never took part.
         direction: what the canaries were: "sphere", "signs", … (see `CanarySet`).
-        claim: what was promised, as a `Claim`; or its numbers:
+        claim: what was promised, as a `Claim` or an ε; or its numbers:
         claim_epsilon: the promised ε.
         claim_delta: its δ, when it is not `delta`.
         options: how to judge, as for `judge`: confidence (0.95), sides (1: a lower bound, 2: an interval), family, method,

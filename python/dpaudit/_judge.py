@@ -8,7 +8,7 @@ import os
 from typing import Any, Optional, Union
 
 from ._arrays import numbers
-from ._library import Handle, Stop, call, call_interruptibly, declare, declare_free, free, lib, set_options, text, whole
+from ._library import Handle, Stop, call, call_interruptibly, declare, declare_free, free, lib, real, set_options, text, whole
 from ._report import Report, free_report
 
 Path = Union[str, "os.PathLike[str]"]
@@ -84,8 +84,21 @@ class Claim:
             set_options("dpa_claim_set", handle.pointer, **{name if name == "neighbours" else f"claim_{name}": value})
         return handle
 
+    def said(self) -> dict[str, Any]:
+        """What was promised, by the names of the arguments."""
+        return {k: v for k, v in self._words.items() if v is not None}
+
     def __repr__(self) -> str:
-        return f"Claim({', '.join(f'{k}={v!r}' for k, v in self._words.items() if v is not None)})"
+        return f"Claim({', '.join(f'{k}={v!r}' for k, v in self.said().items())})"
+
+
+def as_claim(claim: Union[Claim, float, None], delta: Optional[float] = None) -> Claim:
+    """A number is a promised ε; `delta` is that of a number."""
+    if not isinstance(claim, Claim):
+        return Claim(epsilon=None if claim is None else real("claim", claim), delta=delta)
+    if delta is not None:
+        raise ValueError("claim_delta: say it in the claim, as Claim(..., delta=...)")
+    return claim
 
 
 class Evidence:
@@ -200,7 +213,7 @@ class Evidence:
 
 def judge(
     evidence: Evidence,
-    claim: Optional[Claim] = None,
+    claim: Union[Claim, float, None] = None,
     *,
     protocol: Optional[Path] = None,
     delta: Optional[float] = None,
@@ -230,7 +243,7 @@ def judge(
 
     Arguments:
         evidence: what was observed.
-        claim: what was promised.
+        claim: what was promised: a `Claim`, or ε as a number.
         protocol: a file of `dpaudit plan --write-protocol`: the test registered before.
         delta: δ of the statement; 1e-5, or the claim's.
         confidence: 0.95.
@@ -271,7 +284,7 @@ def judge(
     for name, is_set in flags.items():
         if is_set:
             call("dpa_protocol_set", wanted.pointer, name.encode(), None)
-    promised = claim._handle() if claim is not None else Claim()._handle()
+    promised = as_claim(claim)._handle()
     if protocol is not None:
         call("dpa_protocol_read", wanted.pointer, promised.pointer, path_text("protocol", protocol))
     made, stop = Handle(free_report), Stop()

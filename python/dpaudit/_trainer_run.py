@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 from typing import Any, Callable, Optional, Union
 
-from ._judge import Evidence, judge
+from ._judge import Claim, Evidence, judge
 from ._report import Report
 from ._trainer import Trainer, make, serve
 
@@ -115,6 +115,10 @@ def _sections(game: Any, claim: Any, who: dict[str, Any], more: dict[str, Any]) 
     for name in ("shadow", "federate", "budget", "estimators"):
         if name in game:
             sections[name] = game.pop(name)
+    if isinstance(claim, Claim):
+        claim = claim.said()
+        if not set(claim) <= {"epsilon", "delta"}:
+            raise TypeError(f"claim: a run is about ε of the whole training, not {', '.join(claim)}; judge(Evidence.read(FILE), Claim(...)) judges what it wrote")
     if claim is not None:
         given = {"epsilon": claim} if isinstance(claim, (int, float)) or hasattr(claim, "item") else claim
         if not isinstance(given, dict) and not (hasattr(given, "epsilon") and hasattr(given, "delta")):

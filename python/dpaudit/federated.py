@@ -174,7 +174,7 @@ class FederatedAudit:
             self.canaries.own(flatten(value), self.candidates(round), self.clip / self.divisor)
         self.done += 1
 
-    def report(self, claim: Optional[Claim] = None, delta: float = 1e-5, **options: Any) -> Report:
+    def report(self, claim: Union[Claim, float, None] = None, delta: float = 1e-5, **options: Any) -> Report:
         """Judge the rounds so far. Without `claim`: the promise of `sigma` for a client in `times` known rounds.
 
         Arguments:
@@ -182,7 +182,7 @@ class FederatedAudit:
             delta: δ of the statement.
             options: how to judge, as for `judge`.
         """
-        made = claim or Claim(sigma=self.sigma, steps=self.times, delta=delta)
+        made = Claim(sigma=self.sigma, steps=self.times, delta=delta) if claim is None else claim
         return judge(self.canaries.known(self.sigma), made, delta=delta, **options)
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:

@@ -38,6 +38,11 @@ QUICK = {"method": "cp", "family": "dp"}
         (lambda: dpaudit.counts(1, 1, 1, 1, method="m" * 1000), ""),
         (lambda: dpaudit.counts(1, 1, 1, 1, method="katz", delta=0.1), ""),
         (lambda: dpaudit.counts(1, 1, 1, 1, claim_epsilon=-1), "claim"),
+        (lambda: dpaudit.counts(1, 1, 1, 1, claim=-1), "claim"),
+        (lambda: dpaudit.counts(1, 1, 1, 1, claim="one"), "claim: 'one' is not a number"),
+        (lambda: dpaudit.counts(1, 1, 1, 1, claim=1, claim_epsilon=1), "one claim only"),
+        (lambda: dpaudit.counts(1, 1, 1, 1, claim=dpaudit.Claim(epsilon=1), claim_delta=1e-6), "claim_delta"),
+        (lambda: dpaudit.judge(dpaudit.Evidence.counts(1, 1, 1, 1), "one"), "claim: 'one' is not a number"),
         (lambda: dpaudit.scores([], [1.0]), ""),
         (lambda: dpaudit.scores([1.0], []), ""),
         (lambda: dpaudit.scores([math.nan], [1.0]), ""),
@@ -112,6 +117,14 @@ def test_refused(call, words):
     with pytest.raises(ValueError) as caught:
         call()
     assert words in str(caught.value) and len(str(caught.value)) > 5
+
+
+def test_a_number_is_a_claim():
+    said = dpaudit.counts(90, 10, 10, 90, claim_epsilon=1.5, claim_delta=1e-6).verdict.claim
+    for given in (dpaudit.counts(90, 10, 10, 90, claim=1.5, claim_delta=1e-6),
+                  dpaudit.counts(90, 10, 10, 90, claim=dpaudit.Claim(epsilon=1.5, delta=1e-6))):  # fmt: skip
+        assert given.verdict.claim.epsilon == said.epsilon == 1.5 and given.verdict.claim.delta == said.delta == 1e-6
+    assert dpaudit.judge(dpaudit.Evidence.counts(10, 90, 10, 90), np.float64(1.5)).verdict.claim.epsilon == 1.5
 
 
 def test_missing_file_is_an_oserror_or_valueerror_that_names_it(tmp_path):

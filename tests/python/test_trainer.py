@@ -135,6 +135,10 @@ def test_one_run_of_a_final_model_needs_no_steps(kind, options):
     game = {"kind": kind, "access": "black-box", "canaries": 40}
     report = dpaudit.run(game, made, claim=1.0, progress=False).report
     assert report.refuted and report.results[0].family == "dp"
+    promised = dpaudit.Claim(epsilon=1.0)
+    assert dpaudit.run(game, made, claim=promised, progress=False).report.headline == report.headline
+    with pytest.raises(TypeError, match="a run is about ε of the whole training, not sigma"):
+        dpaudit.run(game, made, claim=dpaudit.Claim(sigma=1.0), progress=False)
 
 
 def test_what_a_callback_raises_stops_the_run(tmp_path):
