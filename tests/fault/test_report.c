@@ -64,7 +64,22 @@ static void forms(void **state) {
     dpa__evidence_clear(&evidence);
 }
 
+/* The picture of an attack, with the limit of the claim: the curve's memory is the last to fail. */
+static void picture(void **state) {
+    (void)state;
+    dpa_evidence evidence;
+    const dpa_claim claim = epsilon_claim(1);
+    const dpa_protocol protocol = protocol_of("dp", "scan");
+    json_set_alloc_funcs(malloc, free);
+    dpa__evidence_init(&evidence, DPA_EVIDENCE_SCORES);
+    add_normal(&evidence, 12, 1, 1);
+    dpa_report *report = judged(&evidence, &claim, &protocol);
+    try_form(report, plot_form);
+    dpa_report_free(report);
+    dpa__evidence_clear(&evidence);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(forms)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(forms), cmocka_unit_test(picture)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
