@@ -228,7 +228,7 @@ static dpa_status check_other(dpa_report *report, double other, dpa_interval our
  * evenly spaced. */
 static double curve_fpr(size_t i, size_t count) {
     const size_t half = count / 2;
-    if (i < half) return pow(10.0, -8.0 + 7.0 * (double)i / (double)(half > 1 ? half : 1));
+    if (i < half) return pow(10.0, -8.0 + 7.0 * (double)i / (double)half);
     return fmin(0.1 + 0.9 * (double)(i - half + 1) / (double)(count - half), 1.0);
 }
 
