@@ -39,8 +39,8 @@ static void put_message(const char *name, const dpa__message *m, const char *aft
     dpa__text_free(&text);
 }
 
-/* Makes files with a worker's messages: ready, result0, result1, and the first result followed by
- * garbage. */
+/* Makes files with a worker's messages: ready, result0, result1, the first result followed by
+ * garbage, a result of stage 1, and progress of trials 0 and 1. */
 static int set_up(void **state) {
     (void)state;
     static const char garbage[] = "Segmentation fault (core dumped), or so it seems";
@@ -59,14 +59,23 @@ static int set_up(void **state) {
     put_message("garbled0", &result, garbage);
     result.index = 1;
     put_message("result1", &result, "");
+    result.index = 0;
+    result.stage = 1;
+    put_message("result-of-1", &result, "");
+    const double done[2] = {3, 10};
+    dpa__message progress = {
+        .kind = DPA__WIRE_PROGRESS, .payload = (const unsigned char *)done, .size = sizeof done};
+    put_message("progress0", &progress, "");
+    progress.index = 1;
+    put_message("progress1", &progress, "");
     assert_ok(dpa__file_write(file("garbage"), garbage, strlen(garbage), &err));
     return 0;
 }
 
 static int tear_down(void **state) {
     (void)state;
-    static const char *const names[] = {"ready",    "result0", "result1",
-                                        "garbled0", "garbage", "second"};
+    static const char *const names[] = {"ready",  "result0",   "result1",   "garbled0",   "garbage",
+                                        "second", "progress0", "progress1", "result-of-1"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) (void)unlink(file(names[i]));
     return rmdir(folder);
 }
@@ -87,9 +96,13 @@ static void open_pool(const char *script, dpa__transport *t) {
     assert_ok(t->brief(t->self, 0, &no_brief, &err));
 }
 
-/* Waits for the outcome of the submitted trial; fails where the pool cannot go on. */
+/* Waits a minute at most for the outcome of the submitted trial; fails where the pool cannot go on.
+ */
 static dpa_status await_outcome(dpa__transport *t, dpa__outcome *out) {
-    for (int some = 0; !some;) DPA_TRY(t->wait(t->self, 1.0, out, &some, &err));
+    for (int some = 0, waits = 0; !some; ++waits) {
+        if (waits == 60) fail_msg("the pool waits for ever");
+        DPA_TRY(t->wait(t->self, 1.0, out, &some, &err));
+    }
     return DPA_OK;
 }
 

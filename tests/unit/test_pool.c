@@ -57,6 +57,55 @@ static void garbage_for_result(void **state) {
     t.close(t.self);
 }
 
+/* What is said of another trial, or of another stage, is no answer: the worker is ended. */
+static void answers_to_other_questions(void **state) {
+    (void)state;
+    static const char *const wrong[] = {"result1", "result-of-1", "progress1"};
+    for (int i = 0; i < 3; ++i) {
+        dpa__transport t;
+        char script[200];
+        (void)snprintf(script, sizeof script,
+                       "cat ready && head -c 64 >/dev/null && "
+                       "if test -e second; then cat result0; else : >second; cat %s; fi",
+                       wrong[i]);
+        open_pool(script, &t);
+        dpa__outcome out = play(&t, 0);
+        assert_int_equal(out.status, DPA_INTERNAL);
+        assert_true(out.crashed);
+        assert_non_null(strstr(out.error.text, "what nobody asked for"));
+        dpa__outcome_free(&out);
+        assert_played(&t, 0);
+        t.close(t.self);
+        assert_int_equal(unlink(file("second")), 0);
+    }
+}
+
+/* How far a trial is can be asked while it is played, and is forgotten with it. */
+static void progress_of_a_trial(void **state) {
+    (void)state;
+    dpa__transport t;
+    dpa__outcome out = {0};
+    double done[2] = {0, 0};
+    open_pool("cat ready && head -c 64 >/dev/null && cat progress0 && "
+              "while ! test -e second; do sleep 0.01; done && cat result0",
+              &t);
+    assert_ok(t.submit(t.self, 0, 0, 0, &err));
+    for (int waits = 0, some = 0; done[1] == 0 && waits < 600; ++waits) {
+        assert_ok(t.wait(t.self, 0.1, &out, &some, &err));
+        assert_false(some);
+        t.progress(t.self, 0, done);
+    }
+    assert_true(done[0] == 3 && done[1] == 10);
+    assert_ok(dpa__file_write(file("second"), "", 0, &err));
+    assert_ok(await_outcome(&t, &out));
+    assert_int_equal(out.status, DPA_OK);
+    dpa__outcome_free(&out);
+    assert_ok(t.submit(t.self, 0, 0, 1, &err));
+    t.progress(t.self, 0, done);
+    assert_true(done[1] == 0);
+    t.close(t.self);
+}
+
 /* The loop's clock stands still while the scheduler is busy elsewhere; a trial's timeout must not
  * start before the trial. */
 static void time_of_submit(void **state) {
@@ -106,6 +155,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(garbage_after_result, set_up, tear_down),
         cmocka_unit_test_setup_teardown(garbage_for_result, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(answers_to_other_questions, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(progress_of_a_trial, set_up, tear_down),
         cmocka_unit_test_setup_teardown(time_of_submit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(broken_pipes, set_up, tear_down)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -337,6 +337,11 @@ static void events(void **state) {
     dpa__events_stage(&e, &place);
     assert_int_equal(e.waiting.length, 0);
     dpa__events_close(&e);
+    assert_ok(dpa__events_open(&e, "/dev/full", &err)); /* lost, and nobody waits for it */
+    dpa__events_stage(&e, &place);
+    dpa__events_flush(&e);
+    assert_int_equal(e.waiting.length, 0);
+    dpa__events_close(&e);
     assert_ok(dpa__events_open(&e, path, &err));
     dpa__events_stage(&e, &place);
     json_t *line = last_line(path, 0);
