@@ -316,6 +316,56 @@ static void doubles(void **state) {
     assert_true(sum_of(5) == whole); /* the first attempt's number */
 }
 
+typedef struct texts {
+    int count;
+    char place[64], reason[64], said[64];
+} texts;
+
+static int keep_texts(void *user, const dpa_store_entry *t) {
+    texts *out = user;
+    ++out->count;
+    (void)snprintf(out->place, sizeof out->place, "%s", t->place != NULL ? t->place : "-");
+    (void)snprintf(out->reason, sizeof out->reason, "%s", t->reason != NULL ? t->reason : "-");
+    (void)snprintf(out->said, sizeof out->said, "%s", t->said != NULL ? t->said : "-");
+    return 0;
+}
+
+/* What a failed trial said arrives whole, however long it is beside the rest. */
+static void words_of_failures(void **state) {
+    (void)state;
+    static const char said[] = "it says much more than its place and its reason";
+    play.broken[0][4] = 1;
+    (void)shard(4, 0, 0);
+    dpa__record_files found;
+    dpa__record r;
+    size_t used;
+    assert_ok(dpa__record_files_open(files, "", &found, &err));
+    dpa__record_take(found.items[0].bytes, found.items[0].size, &r, &used);
+    assert_int_equal(r.end, DPA_TRIAL_FAILED);
+    r.started -= 10; /* the first attempt counts */
+    r.place = "here";
+    r.reason = "why";
+    r.said = said;
+    r.place_size = 4, r.reason_size = 3, r.said_size = sizeof said - 1;
+    dpa__text text = {0};
+    dpa__record_put(&text, &r);
+    char file[128];
+    (void)snprintf(file, sizeof file, "%s/zz.dpt", files);
+    assert_ok(dpa__file_write(file, text.data, text.length, &err));
+    dpa__text_free(&text);
+    dpa__record_files_close(&found);
+    assert_import(0, 7, 1, 1, "0-3,5-6");
+    dpa_store *store;
+    texts read = {0};
+    assert_ok(dpa_store_open(path, DPA_STORE_READ, &store, &err));
+    assert_ok(dpa_store_failures(store, NULL, keep_texts, &read, &err));
+    dpa_store_close(store);
+    assert_int_equal(read.count, 1);
+    assert_string_equal(read.place, "here");
+    assert_string_equal(read.reason, "why");
+    assert_string_equal(read.said, said);
+}
+
 /* Another game's brief is refused, and so is a folder that cannot be. */
 static void others(void **state) {
     (void)state;
@@ -370,10 +420,13 @@ static int tidy(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(array, fresh),   cmocka_unit_test_setup(arms, fresh),
-        cmocka_unit_test_setup(single, fresh),  cmocka_unit_test_setup(failures, fresh),
-        cmocka_unit_test_setup(doubles, fresh), cmocka_unit_test_setup(others, fresh),
-        cmocka_unit_test_setup(stopped, fresh)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup(array, fresh),
+                                       cmocka_unit_test_setup(arms, fresh),
+                                       cmocka_unit_test_setup(single, fresh),
+                                       cmocka_unit_test_setup(failures, fresh),
+                                       cmocka_unit_test_setup(words_of_failures, fresh),
+                                       cmocka_unit_test_setup(doubles, fresh),
+                                       cmocka_unit_test_setup(others, fresh),
+                                       cmocka_unit_test_setup(stopped, fresh)};
     return cmocka_run_group_tests(tests, NULL, tidy);
 }
