@@ -109,9 +109,10 @@ static dpa_status lint_values(const side sides[2], dpa_lints *lints, dpa_error *
                                "%zu scores are infinite; they are taken as extreme scores",
                                infinite - nan));
     if (is_constant(&sides[0]) && is_constant(&sides[1]))
-        return dpa__lints_add(lints, err, "constant-scores",
-                              "every trial of a class has the same score: is the noise missing, or "
-                              "had all of them one seed? With one seed they are one observation");
+        return dpa__lints_add(
+            lints, err, "constant-scores",
+            "every trial of a class has the same score: the noise is missing, or all "
+            "of them had one seed and are one observation");
     if (100 * again > count)
         DPA_TRY(dpa__lints_add(lints, err, "duplicates",
                                "%zu of %zu scores repeat an earlier one of their class: rounded "

@@ -137,6 +137,7 @@ static void doubt_lints(dpa__case *c, const dpa_lints *lints) {
     } known[] = {{"unfair-coin", DPA_ASSUMPTION_INDEX_ONE_RUN_CANARIES},
                  {"copied-scores", one_each},
                  {"shared-scores", one_each},
+                 {"constant-scores", one_each},
                  {"sign", DPA_ASSUMPTION_INDEX_HIGHER_IS_IN},
                  {"reversed-scores", DPA_ASSUMPTION_INDEX_HIGHER_IS_IN}};
     for (size_t i = 0; i < lints->count; ++i)

@@ -68,6 +68,23 @@ static void copied_rows(void **state) {
         }
 }
 
+/* A trainer that ignores its seed is no evidence against a claim. */
+static void one_seed_for_all(void **state) {
+    (void)state;
+    double in[30], out[30];
+    for (int i = 0; i < 30; ++i) in[i] = 1.25, out[i] = 0.5;
+    dpa_evidence e;
+    dpa__evidence_init(&e, DPA_EVIDENCE_SCORES);
+    assert_ok(dpa_evidence_copy(&e, "members", in, 30, NULL));
+    assert_ok(dpa_evidence_copy(&e, "nonmembers", out, 30, NULL));
+    const dpa_claim claim = epsilon_claim(1);
+    dpa_report *report = judged(&e, &claim, NULL);
+    assert_int_equal(dpa_report_state(report), DPA_INCONCLUSIVE);
+    expect_words(report, "all of them had one seed");
+    dpa_report_free(report);
+    dpa__evidence_clear(&e);
+}
+
 static void one_list_for_both(void **state) {
     (void)state;
     double same[50];
@@ -324,6 +341,7 @@ int main(void) {
         cmocka_unit_test(missing_trials),
         cmocka_unit_test(unfair_coins),
         cmocka_unit_test(copied_rows),
+        cmocka_unit_test(one_seed_for_all),
         cmocka_unit_test(one_list_for_both),
         cmocka_unit_test(coins_of_a_known_rate),
         cmocka_unit_test(reversed_scores),
