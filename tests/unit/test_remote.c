@@ -180,6 +180,14 @@ static void hellos(void **state) {
     dpa__trainer *t = trainer_with("\"error\":{\"message\":\"disk\",\"machine\":true}", "");
     said(dpa__remote_hello(t, &err), DPA_IO, "request 1 (hello): disk");
     dpa__trainer_close(t);
+    /* it may have more than is asked for; what nobody asked for it may choose */
+    t = trainer_with("\"protocol\":1,\"levels\":[\"train\"],\"points\":12,\"canaries\":7", "");
+    t->canaries = SIZE_MAX;
+    assert_ok(dpa__remote_hello(t, &err));
+    assert_int_equal(t->points, 10);
+    assert_int_equal(t->canaries, 7);
+    assert_int_equal(t->heldout, 5);
+    dpa__trainer_close(t);
     t = trainer_with("\"protocol\":1,\"levels\":[\"gradient\"],\"points\":10,\"heldout\":null", "");
     assert_ok(dpa__remote_hello(t, &err));
     assert_ok(dpa__remote_hello(t, &err)); /* once is enough */

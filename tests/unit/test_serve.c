@@ -215,7 +215,23 @@ static void mistakes(void **state) {
     dpa__text_free(&noted);
 }
 
+/* A trainer whose answers cannot be written ends, and says why. */
+static void nobody_hears(void **state) {
+    (void)state;
+    static const char request[] = "{\"id\":7,\"call\":\"weights\"}\n";
+    dpa__trainer trainer = {.calls = &calls, .levels = 13, .points = 10, .size = 3};
+    (void)snprintf(in_path, sizeof in_path, "/tmp/dpa_serve_%d.in", (int)getpid());
+    assert_ok(dpa__file_write(in_path, request, strlen(request), &err));
+    const int in = open(in_path, O_RDONLY), out = open("/dev/full", O_WRONLY);
+    assert_true(in >= 0 && out >= 0);
+    assert_int_equal(dpa__trainer_serve(&trainer, in, out, &err), DPA_IO);
+    assert_non_null(strstr(err.text, "nobody hears the answers: No space left"));
+    (void)close(out);
+    (void)unlink(in_path);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(answers), cmocka_unit_test(mistakes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(answers), cmocka_unit_test(mistakes),
+                                       cmocka_unit_test(nobody_hears)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
