@@ -348,13 +348,66 @@ static void tables(void **state) {
     dpa_account_free(account);
 }
 
+/* Where there is a closed form a table has it too, to the last digits. */
+static void tables_of_closed_forms(void **state) {
+    (void)state;
+    const dpa_phase p = {DPA_GAUSSIAN, 2, 1, 9};
+    dpa_account *account = made(&p, 1, NULL);
+    const double deltas[] = {0, 1e-40, 1e-5, 0.3, 1}, epsilons[] = {0, 0.5, 3, INFINITY};
+    dpa_interval table[5], one;
+    assert_ok(dpa__account_epsilons(account, deltas, 5, table, NULL));
+    for (size_t k = 0; k < 5; ++k) {
+        assert_ok(dpa_account_epsilon(account, deltas[k], &one, NULL));
+        assert_true(table[k].lower == one.lower && table[k].upper == one.upper);
+        if (isfinite(one.upper))
+            assert_relative(one.upper, dpa_gaussian_epsilon(1.5, deltas[k]), 1e-9);
+    }
+    assert_ok(dpa__account_deltas(account, epsilons, 4, table, NULL));
+    for (size_t k = 0; k < 4; ++k) {
+        assert_ok(dpa_account_delta(account, epsilons[k], &one, NULL));
+        assert_true(table[k].lower == one.lower && table[k].upper == one.upper);
+    }
+    dpa_account_free(account);
+}
+
+/* Phases are one mechanism only if all of them is the same: then their steps add up. */
+static void equal_phases(void **state) {
+    (void)state;
+    const dpa_phase one = {DPA_LAPLACE, 2, 1, 5},
+                    two[] = {{DPA_LAPLACE, 2, 1, 2}, {DPA_LAPLACE, 2, 1, 3}};
+    const dpa_phase mixed[] = {{DPA_GAUSSIAN, 2, 1, 2}, {DPA_LAPLACE, 2, 1, 3}};
+    const dpa_phase apart[] = {{DPA_GAUSSIAN, 2, 1, 2}, {DPA_LAPLACE, 2.0000001, 1, 3}};
+    const dpa_phase rates[] = {{DPA_GAUSSIAN, 2, 0.5, 2}, {DPA_GAUSSIAN, 2, 0.25, 3}};
+    const dpa_phase alike = {DPA_GAUSSIAN, 2, 0.5, 5};
+    dpa_account *a = made(&one, 1, NULL), *b = made(two, 2, NULL);
+    assert_true(epsilon_at(a, 1e-3).upper == epsilon_at(b, 1e-3).upper);
+    dpa_account_free(a);
+    dpa_account_free(b);
+    a = made(mixed, 2, NULL);
+    b = made(apart, 2, NULL);
+    assert_relative(epsilon_at(a, 1e-3).upper, epsilon_at(b, 1e-3).upper, 2e-3);
+    dpa_account_free(a);
+    dpa_account_free(b);
+    a = made(rates, 2, NULL);
+    b = made(&alike, 1, NULL);
+    assert_true(epsilon_at(a, 1e-3).upper < 0.9 * epsilon_at(b, 1e-3).lower);
+    dpa_account_free(a);
+    dpa_account_free(b);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_options),  cmocka_unit_test(bad_phases),
-        cmocka_unit_test(tables),       cmocka_unit_test(closed_form),
-        cmocka_unit_test(edges),        cmocka_unit_test(pure),
-        cmocka_unit_test(too_small),    cmocka_unit_test(phases_add_up),
-        cmocka_unit_test(cross_checks), cmocka_unit_test(groups),
-        cmocka_unit_test(ranges)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(tables_of_closed_forms),
+                                       cmocka_unit_test(equal_phases),
+                                       cmocka_unit_test(bad_options),
+                                       cmocka_unit_test(bad_phases),
+                                       cmocka_unit_test(tables),
+                                       cmocka_unit_test(closed_form),
+                                       cmocka_unit_test(edges),
+                                       cmocka_unit_test(pure),
+                                       cmocka_unit_test(too_small),
+                                       cmocka_unit_test(phases_add_up),
+                                       cmocka_unit_test(cross_checks),
+                                       cmocka_unit_test(groups),
+                                       cmocka_unit_test(ranges)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
