@@ -130,6 +130,12 @@ static void scores_are_those_of_the_attack(void **state) {
         assert_true(seen[coin] < side[coin]->count);
         assert_relative(side[coin]->items[seen[coin]++], scores[worst], 1e-12);
     }
+    /* a target's numbers: its challenge's signal, and how many of the 20 held-out rows are right */
+    for (int i = 0; i < TARGETS; ++i) {
+        assert_int_equal(p.stage1[i].count, 2);
+        const double right = 20 * p.stage1[i].items[1];
+        assert_true(right >= 0 && right <= 20 && fabs(right - round(right)) < 1e-9);
+    }
     assert_int_equal(seen[0], side[0]->count);
     assert_int_equal(seen[1], side[1]->count);
     assert_int_equal(dpa__evidence_find(&p.evidence, "shadow_signals")->rows, MODELS);
