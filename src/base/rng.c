@@ -26,27 +26,40 @@ static void next_block(dpa_rng *rng) {
     rng->used = 0;
 }
 
-uint32_t dpa__rng_u32(dpa_rng *rng) {
+/* Static, because calls of an exported function are not inlined. */
+static inline uint32_t next_word(dpa_rng *rng) {
     if (rng->used == 4) next_block(rng);
     return rng->block[rng->used++];
 }
 
-uint64_t dpa__rng_u64(dpa_rng *rng) {
-    const uint64_t low = dpa__rng_u32(rng);
-    return low | (uint64_t)dpa__rng_u32(rng) << 32;
+static inline uint64_t next_pair(dpa_rng *rng) {
+    const uint64_t low = next_word(rng);
+    return low | (uint64_t)next_word(rng) << 32;
 }
 
 /* In the upper half a double has no bit left for the ½, and the last value would round to 1. */
-double dpa__rng_uniform(dpa_rng *rng) {
-    const double x = ((double)(dpa__rng_u64(rng) >> 11) + 0.5) * 0x1p-53;
+static inline double next_uniform(dpa_rng *rng) {
+    const double x = ((double)(next_pair(rng) >> 11) + 0.5) * 0x1p-53;
     return x < 1.0 ? x : 1.0 - 0x1p-53;
+}
+
+uint32_t dpa__rng_u32(dpa_rng *rng) {
+    return next_word(rng);
+}
+
+uint64_t dpa__rng_u64(dpa_rng *rng) {
+    return next_pair(rng);
+}
+
+double dpa__rng_uniform(dpa_rng *rng) {
+    return next_uniform(rng);
 }
 
 uint64_t dpa__rng_below(dpa_rng *rng, uint64_t n) {
     /* Draws below 2^64 mod n are drawn again, since they would favour small answers. That threshold
      * is less than n, so it need not be computed for larger draws: nearly always. */
     uint64_t x;
-    do x = dpa__rng_u64(rng);
+    do x = next_pair(rng);
     while (x < n && x < (0 - n) % n);
     return x % n;
 }
@@ -56,8 +69,8 @@ double dpa__rng_normal(dpa_rng *rng) {
         rng->has_spare = 0;
         return rng->spare;
     }
-    const double radius = sqrt(-2.0 * log(dpa__rng_uniform(rng)));
-    const double angle = 6.283185307179586 * dpa__rng_uniform(rng);
+    const double radius = sqrt(-2.0 * log(next_uniform(rng)));
+    const double angle = 6.283185307179586 * next_uniform(rng);
     rng->spare = radius * sin(angle);
     rng->has_spare = 1;
     return radius * cos(angle);
