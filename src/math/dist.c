@@ -113,6 +113,12 @@ double dpa__norm_cdf(double x, dpa__tail tail) {
 
 double dpa__norm_quantile(double p, dpa__tail tail) {
     probability level;
+    const int is_small = p <= 0.5;
+    const double smaller = is_small ? p : 1 - p;    /* exact: p ≥ 1/2 */
+    if (!is_log_tail(tail) && smaller >= DBL_MIN) { /* no logarithm is needed */
+        const double x = qnorm5(smaller, 0, 1, 1, 0);
+        return is_small == is_lower_tail(tail) ? x : -x;
+    }
     if (!level_of(p, tail, &level)) return NAN;
     double x = -INFINITY;
     if (level.p > 0) {

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "base/gamma.h"
+#include "base/simd.h"
 
 double dpa__log1m_exp(double log_a) {
     if (isnan(log_a) || log_a > 0) return NAN;
@@ -55,14 +56,24 @@ double dpa__logit(double p) {
     return log(p) - log1p(-p);
 }
 
-void dpa__sum_add(dpa__sum *sum, double x) {
-    const double total = sum->value + x;
-    /* an infinite total has no rounding error; inf − inf would make it NaN */
-    if (isfinite(total)) {
-        sum->carry +=
-            fabs(sum->value) >= fabs(x) ? (sum->value - total) + x : (x - total) + sum->value;
+/* x = 2^k (1+f) with 1+f in [√½, √2); log(1+f) = f − f²/2 + s(f²/2 + R), s = f/(2+f), R the
+ * polynomial in s² of Sun's fdlibm (e_log.c, 1993). k enters as the low bits of 2⁵² + k. */
+DPA_CLONES void dpa__logs(const double *x, size_t count, double *out) {
+    const uint64_t root_half = 0x3FE6A09E667F3BCD, one = 0x3FF0000000000000;
+    for (size_t i = 0; i < count; ++i) {
+        const uint64_t bits = dpa__bits_of(x[i]) + (one - root_half);
+        const double k = dpa__of_bits(bits >> 52 | 0x4330000000000000) - (0x1p52 + 1023);
+        const double f = dpa__of_bits((bits & 0x000FFFFFFFFFFFFF) + root_half) - 1;
+        const double s = f / (2 + f), z = s * s, w = z * z, half_square = 0.5 * f * f;
+        const double even = w * (3.999999999940941908e-01 +
+                                 w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01));
+        const double odd =
+            z * (6.666666666666735130e-01 +
+                 w * (2.857142874366239149e-01 +
+                      w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
+        const double rest = s * (half_square + (odd + even)) + k * 1.90821492927058770002e-10;
+        out[i] = k * 6.93147180369123816490e-01 - ((half_square - rest) - f);
     }
-    sum->value = total;
 }
 
 double dpa__sum_get(const dpa__sum *sum) {

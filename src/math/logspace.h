@@ -3,6 +3,7 @@
 #ifndef DPA_MATH_LOGSPACE_H
 #define DPA_MATH_LOGSPACE_H
 
+#include <math.h>
 #include <stddef.h>
 
 double dpa__log_add(double log_a, double log_b); /* log(a + b) */
@@ -13,12 +14,23 @@ double dpa__log_sum(const double *log_a, size_t count); /* log Σ, scaled by the
 double dpa__logit(double p);
 double dpa__log1p_exp(double x); /* log(1 + e^x) without overflow */
 double dpa__log_choose(double n, double k);
+/* log of positive numbers that are neither infinite nor subnormal, in vectors: within 1 ulp, the
+ * same bits on every machine. `x` may be `out`. */
+void dpa__logs(const double *x, size_t count, double *out);
 
 /* Compensated (Neumaier) summation. */
 typedef struct dpa__sum {
     double value, carry;
 } dpa__sum;
-void dpa__sum_add(dpa__sum *sum, double x);
+static inline void dpa__sum_add(dpa__sum *sum, double x) {
+    const double total = sum->value + x;
+    /* an infinite total has no rounding error; inf − inf would make it NaN */
+    if (isfinite(total)) {
+        sum->carry +=
+            fabs(sum->value) >= fabs(x) ? (sum->value - total) + x : (x - total) + sum->value;
+    }
+    sum->value = total;
+}
 double dpa__sum_get(const dpa__sum *sum);
 
 #endif

@@ -3,6 +3,7 @@
  * without compensation. */
 #include "check.h"
 
+#include "base/rng.h"
 #include "math/logspace.h"
 
 static void add(void **state) {
@@ -94,11 +95,39 @@ static void compensation(void **state) {
     assert_true(isnan(dpa__sum_get(&sum)));
 }
 
+static void logarithms(void **state) {
+    (void)state;
+    enum { COUNT = 1003 };
+    double x[COUNT], got[COUNT], again;
+    dpa_rng rng;
+    dpa__rng_init(&rng, 1, DPA_PURPOSE_TEST, 0);
+    for (int round = 0; round < 200; ++round) {
+        for (int i = 0; i < COUNT; ++i) {
+            const double u = dpa__rng_uniform(&rng);
+            x[i] = round % 3 == 0   ? exp(1400 * u - 700)
+                   : round % 3 == 1 ? 0.02 + 3 * u
+                                    : 1 + ldexp(u - 0.5, -(int)dpa__rng_below(&rng, 52));
+        }
+        dpa__logs(x, COUNT, got);
+        for (int i = 0; i < COUNT; ++i) {
+            const long double exact = logl((long double)x[i]);
+            assert_true(fabsl(got[i] - exact) <= 0x1p-52L * fabsl(exact));
+            again = x[i]; /* alone as among others, in place as beside it */
+            dpa__logs(&again, 1, &again);
+            assert_true(again == got[i]);
+        }
+    }
+    double one = 1;
+    dpa__logs(&one, 1, &one);
+    assert_true(one == 0);
+    dpa__logs(x, 0, got);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(add),          cmocka_unit_test(subtract),    cmocka_unit_test(one_minus),
         cmocka_unit_test(one_plus),     cmocka_unit_test(sum_of_logs), cmocka_unit_test(logit),
-        cmocka_unit_test(compensation),
+        cmocka_unit_test(compensation), cmocka_unit_test(logarithms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
