@@ -19,11 +19,24 @@
 
 #include "math/dist.h"
 #include "math/logspace.h"
-#include "math/quad.h"
 #include "math/root.h"
 #include "tradeoff/tradeoff.h"
 
 enum { NODES = 20, PANELS_MAX = 64 };
+
+/* Gauss–Legendre nodes on [−1,1] and their weights. */
+static const double rule[NODES][2] = {
+    {-0.99312859918509488, 0.017614007139152208}, {-0.96397192727791381, 0.04060142980038705},
+    {-0.91223442825132595, 0.062672048334109068}, {-0.83911697182221889, 0.083276741576704727},
+    {-0.7463319064601508, 0.10193011981724048},   {-0.63605368072651502, 0.11819453196151831},
+    {-0.51086700195082713, 0.13168863844917653},  {-0.37370608871541955, 0.14209610931838196},
+    {-0.2277858511416451, 0.14917298647260382},   {-0.076526521133497338, 0.15275338713072598},
+    {0.076526521133497338, 0.15275338713072598},  {0.2277858511416451, 0.14917298647260382},
+    {0.37370608871541955, 0.14209610931838196},   {0.51086700195082713, 0.13168863844917653},
+    {0.63605368072651502, 0.11819453196151831},   {0.7463319064601508, 0.10193011981724048},
+    {0.83911697182221889, 0.083276741576704727},  {0.91223442825132595, 0.062672048334109068},
+    {0.96397192727791381, 0.04060142980038705},   {0.99312859918509488, 0.017614007139152208},
+};
 
 /* N(m,s²) against N(0,1), s ≠ 1. */
 typedef struct pair {
@@ -31,7 +44,6 @@ typedef struct pair {
     double log_s;
     double excess; /* s² − 1 */
     double target; /* log of the δ that is asked for */
-    double node[NODES], weight[NODES];
 } pair;
 
 typedef struct crossing {
@@ -47,9 +59,9 @@ static double log_excess(const pair *p, double y, double root_d, double limit) {
     dpa__sum sum = {0.0, 0.0};
     for (size_t k = 0; k < panels; ++k)
         for (size_t i = 0; i < NODES; ++i) {
-            const double u = width * ((double)k + 0.5 * (1.0 + p->node[i]));
+            const double u = width * ((double)k + 0.5 * (1.0 + rule[i][0]));
             const double loss = root_d * u + 0.5 * p->excess * u * u;
-            dpa__sum_add(&sum, p->weight[i] * exp(-u * (y + 0.5 * u)) * -expm1(-fmax(0.0, loss)));
+            dpa__sum_add(&sum, rule[i][1] * exp(-u * (y + 0.5 * u)) * -expm1(-fmax(0.0, loss)));
         }
     return dpa__norm_log_pdf(y) + log(0.5 * width * dpa__sum_get(&sum));
 }
@@ -137,7 +149,6 @@ double dpa__two_gaussians_directed(double mu1, double s1, double mu2, double s2,
         if (p.excess > 0.0) return INFINITY;
         return 0.5 * p.m * p.m / -p.excess - p.log_s;
     }
-    dpa__gauss_legendre(NODES, p.node, p.weight);
     return solve(&p);
 }
 
