@@ -69,34 +69,36 @@ static dpa_status sequential_bound(const dpa_sequential *s, double *t, dpa_error
 
 /* ── stages ────────────────────────────────────────────────────────────────────────────────── */
 
-static dpa_status sorted_history(const dpa_sequential *s, size_t count, double *out[2],
-                                 dpa_error *err) {
+/* Sorts the pairs since the last stage into the others, or all when the rings have turned. */
+static dpa_status sort_history(dpa_sequential *s, size_t count, dpa_error *err) {
+    const size_t known = s->pairs > DPA__HISTORY ? 0 : s->sorted_count;
     for (int c = 0; c < 2; ++c) {
-        memcpy(out[c], s->history[c], count * sizeof *out[c]);
-        DPA_TRY(dpa__sort_numbers(out[c], count, err));
+        double newest[DPA__HISTORY], *const sorted = s->sorted[c];
+        size_t at = count, old = known, new = count - known;
+        memcpy(newest, s->history[c] + known, new * sizeof *newest);
+        DPA_TRY(dpa__sort_numbers(newest, new, err));
+        while (new > 0)
+            sorted[--at] =
+                old > 0 && sorted[old - 1] > newest[new - 1] ? sorted[--old] : newest[--new];
     }
+    s->sorted_count = count;
     return DPA_OK;
 }
 
-static dpa_status plan_stage(const dpa_sequential *s, uint64_t end, dpa__stage *stage, double *aim,
+static dpa_status plan_stage(dpa_sequential *s, uint64_t end, dpa__stage *stage, double *aim,
                              dpa_error *err) {
     const size_t count = s->pairs < DPA__HISTORY ? (size_t)s->pairs : DPA__HISTORY;
-    double *block = DPA_NEW_ARRAY(double, 2 * count, err);
-    if (block == NULL) return DPA_NO_MEMORY;
-    double *sorted[2] = {block, block + count};
-    dpa_status status = sorted_history(s, count, sorted, err);
+    DPA_TRY(sort_history(s, count, err));
     const int claim_stands = !isnan(s->claim) && s->refuted_at == 0;
-    const dpa__past past = {.member = sorted[1],
-                            .nonmember = sorted[0],
+    const dpa__past past = {.member = s->sorted[1],
+                            .nonmember = s->sorted[0],
                             .count = count,
                             .horizon = end,
                             .log_goal = log_goal(s),
                             .fixed = s->fixed,
                             .last = s->aim,
                             .cap = claim_stands ? s->claim : HUGE_VAL};
-    if (status == DPA_OK) status = dpa__stage_plan(&s->model, &past, stage, aim, err);
-    free(block);
-    return status;
+    return dpa__stage_plan(&s->model, &past, stage, aim, err);
 }
 
 static dpa_status price_claim(dpa_sequential *s, const dpa__stage *stage, dpa_error *err) {
@@ -127,6 +129,7 @@ static dpa_status begin_stage(dpa_sequential *s, dpa_error *err) {
 /* The cells change within a stage, so a bound of that moment must be stored. */
 static dpa_status keep_best(dpa_sequential *s, dpa_error *err) {
     double t;
+    if (s->is_unseen) return DPA_OK;
     DPA_TRY(sequential_bound(s, &t, err));
     s->best = fmax(s->best, t);
     return DPA_OK;
@@ -224,7 +227,8 @@ static dpa_status open_models(dpa_sequential *s, dpa_error *err) {
 static dpa_status open_audit(dpa_sequential *s, dpa_error *err) {
     for (int c = 0; c < 2; ++c) {
         s->history[c] = DPA_NEW_ARRAY(double, DPA__HISTORY, err);
-        if (s->history[c] == NULL) return DPA_NO_MEMORY;
+        s->sorted[c] = DPA_NEW_ARRAY(double, DPA__HISTORY, err);
+        if (s->history[c] == NULL || s->sorted[c] == NULL) return DPA_NO_MEMORY;
     }
     DPA_TRY(open_rule(s, err));
     DPA_TRY(open_models(s, err));
@@ -255,8 +259,10 @@ void dpa__sequential_free(dpa_sequential *s) {
     dpa__model_close(&s->claim_model);
     free(s->pending);
     free(s->stages);
-    free(s->history[0]);
-    free(s->history[1]);
+    for (int c = 0; c < 2; ++c) {
+        free(s->history[c]);
+        free(s->sorted[c]);
+    }
     free(s);
 }
 

@@ -127,7 +127,10 @@ struct dpa_sequential {
     dpa__stage *stages;
     size_t stage_count, stage_room;
     double *history[2]; /* rings of the newest pairs */
-    double best;        /* t: the bound when the claim was refuted; 0 before */
+    double *sorted[2];  /* those that were there when the last stage began */
+    size_t sorted_count;
+    int is_unseen; /* nobody will look: of bounds only the refutation matters */
+    double best;   /* t: the bound when the claim was refuted; 0 before */
     double aim;
     double claim_closed, claim_now,
         claim_most; /* log wealth at the claim: stages before, all, max */

@@ -20,6 +20,7 @@
 #include "base/simd.h"
 #include "estimate/sequential/sequential.h"
 #include "evidence/evidence.h"
+#include "math/logspace.h"
 #include "math/root.h"
 
 /* What bets pay, cell by cell of the pairs of a stage. Every payment falls as t rises, because
@@ -56,19 +57,19 @@ double dpa__bet_pay(const dpa__bet *bet, double delta, int is_member_accused,
 }
 
 /* What every bet pays: [is the member accused][is the non-member accused]. */
-static void pay_each(const dpa__stage *stage, const dpa__member *null,
-                     double each[DPA__BETS][2][2]) {
-    for (uint64_t j = 0; j < stage->count; ++j) {
-        const double delta = dpa__null_delta(null, stage->bet[j].slope);
+static void pay_each(const dpa__stage *stage, const double *delta, double each[DPA__BETS][2][2]) {
+    for (uint64_t j = 0; j < stage->count; ++j)
         for (int a = 0; a < 2; ++a)
-            for (int b = 0; b < 2; ++b) each[j][a][b] = dpa__bet_pay(&stage->bet[j], delta, a, b);
-    }
+            for (int b = 0; b < 2; ++b)
+                each[j][a][b] = dpa__bet_pay(&stage->bet[j], delta[j], a, b);
 }
 
 void dpa__stage_pay(const dpa__stage *stage, const dpa__member *null,
                     double pay[DPA__BINS][DPA__BINS]) {
-    double each[DPA__BETS][2][2];
-    pay_each(stage, null, each);
+    double delta[DPA__BETS], each[DPA__BETS][2][2];
+    for (uint64_t j = 0; j < stage->count; ++j)
+        delta[j] = dpa__null_delta(null, stage->bet[j].slope);
+    pay_each(stage, delta, each);
     for (uint64_t a = 0; a <= stage->count; ++a)
         for (uint64_t b = 0; b <= stage->count; ++b) {
             double sum = stage->kept;
@@ -134,23 +135,29 @@ static inline double larger(double a, double b) {
     return a > b ? a : b;
 }
 
+/* Only where the ROC turns from up to right, and its ends. */
 static void find_hull(planner *p) {
     const dpa__past *past = p->past;
     size_t left[2] = {past->count, past->count};
     const double *sorted[2] = {past->nonmember, past->member};
-    add_corner(p, &(corner){.threshold = HUGE_VAL});
+    corner last = {.threshold = HUGE_VAL}; /* the score that it ends with, until it is added */
+    int is_up = 1;
     while (left[0] + left[1] > 0) {
-        double score = -HUGE_VAL, lower = -HUGE_VAL;
+        double score = -HUGE_VAL;
         for (int c = 0; c < 2; ++c)
             if (left[c] > 0) score = larger(score, sorted[c][left[c] - 1]);
-        for (int c = 0; c < 2; ++c) {
+        const size_t before[2] = {left[0], left[1]};
+        for (int c = 0; c < 2; ++c)
             while (left[c] > 0 && sorted[c][left[c] - 1] >= score) --left[c];
-            if (left[c] > 0) lower = larger(lower, sorted[c][left[c] - 1]);
+        if (is_up && left[0] < before[0]) {
+            last.threshold = between(score, last.threshold);
+            add_corner(p, &last);
         }
-        add_corner(p,
-                   &(corner){between(lower, score),
-                             {(double)(past->count - left[0]), (double)(past->count - left[1])}});
+        is_up = left[1] < before[1];
+        last = (corner){score, {(double)(past->count - left[0]), (double)(past->count - left[1])}};
     }
+    last.threshold = between(-HUGE_VAL, last.threshold);
+    add_corner(p, &last);
 }
 
 static void find_corners(planner *p) {
@@ -180,94 +187,139 @@ static const corner *best_corner(const planner *p, double slope) {
 
 /* ── one bet ───────────────────────────────────────────────────────────────────────────────── */
 
-/* The q of the point on the line good = k·bad + δ that is nearest to (bad, good) beyond it: where
- * the two derivatives of the Kullback–Leibler distances along the line cancel. */
-static double nearest_point(double good, double bad, double k, double delta) {
-    double low = bad, high = (good - delta) / k;
-    for (int i = 0; i < POINT_STEPS; ++i) {
-        const double q = 0.5 * (low + high), p = k * q + delta;
-        const double pull = k * (good - p) / (p * (1 - p)), push = (q - bad) / (q * (1 - q));
-        if (pull > push)
-            low = q;
-        else
-            high = q;
+/* An s and δ_t(s). */
+typedef struct place {
+    double s, delta;
+} place;
+
+/* What a bet at each slope would use: rates on the hull, and the line good = k·bad + δ of the null;
+ * q is the point of that line beyond them which is nearest. */
+enum { CANDIDATES = DPA__BINS };
+typedef struct candidates {
+    unsigned count;
+    double slope[CANDIDATES], threshold[CANDIDATES];
+    double good[CANDIDATES], bad[CANDIDATES], k[CANDIDATES], delta[CANDIDATES], q[CANDIDATES];
+} candidates;
+
+/* Where the two derivatives of the Kullback–Leibler distances along the line cancel; for all
+ * candidates at once. */
+DPA_CLONES static void find_nearest(candidates *c) {
+    double low[CANDIDATES], high[CANDIDATES];
+    for (int j = 0; j < CANDIDATES; ++j) {
+        low[j] = c->bad[j];
+        high[j] = (c->good[j] - c->delta[j]) / c->k[j];
     }
-    return 0.5 * (low + high);
+    for (int i = 0; i < POINT_STEPS; ++i)
+        for (int j = 0; j < CANDIDATES; ++j) {
+            const double k = c->k[j], q = 0.5 * (low[j] + high[j]), p = k * q + c->delta[j];
+            const double pull = k * (c->good[j] - p) / (p * (1 - p));
+            const double push = (q - c->bad[j]) / (q * (1 - q));
+            low[j] = pull > push ? q : low[j];
+            high[j] = pull > push ? high[j] : q;
+        }
+    for (int j = 0; j < CANDIDATES; ++j) c->q[j] = 0.5 * (low[j] + high[j]);
 }
 
-/* Returns 0 if the past shows nothing beyond the null at this slope. */
-static int make_bet(const planner *p, const dpa__member *null, double slope, dpa__bet *out) {
+/* Adds the slope s or −s unless the past shows nothing beyond the null there. */
+static void consider(const planner *p, place at, int sign, candidates *out) {
+    const double slope = sign * at.s;
     const corner *c = best_corner(p, slope);
     const double n = (double)p->past->count;
     const double accused[2] = {(c->accused[0] + 0.5) / (n + 1), (c->accused[1] + 0.5) / (n + 1)};
     const double good = slope >= 0 ? accused[1] : 1 - accused[0];
     const double bad = slope >= 0 ? accused[0] : 1 - accused[1];
-    const double k = exp(fabs(slope)), delta = dpa__null_delta(null, slope);
-    if (!(good - k * bad > delta)) return 0;
-    const double q = nearest_point(good, bad, k, delta), chance = k * q + delta;
-    const double ratio = (good - chance) / (chance * (1 - chance));
-    const double most = fmin(1 / (1 + k * q), 1 / (k * (1 - q)));
-    *out = (dpa__bet){
-        .slope = slope, .threshold = c->threshold, .point = q, .size = fmin(SIZE * ratio, most)};
-    return out->size > 0;
+    const double k = exp(at.s);
+    const unsigned j = out->count;
+    if (!(good - k * bad > at.delta)) return;
+    out->slope[j] = slope;
+    out->threshold[j] = c->threshold;
+    out->good[j] = good;
+    out->bad[j] = bad;
+    out->k[j] = k;
+    out->delta[j] = at.delta;
+    ++out->count;
+}
+
+/* Bets ascend in their thresholds, equal ones in the order of slopes. */
+static void add_bet(dpa__bet bet, double delta, dpa__stage *stage, double *deltas) {
+    uint64_t at = stage->count++;
+    for (; at > 0 && stage->bet[at - 1].threshold > bet.threshold; --at) {
+        stage->bet[at] = stage->bet[at - 1];
+        deltas[at] = deltas[at - 1];
+    }
+    stage->bet[at] = bet;
+    deltas[at] = delta;
+}
+
+static void make_bets(const candidates *c, dpa__stage *stage, double *deltas) {
+    for (unsigned j = 0; j < c->count; ++j) {
+        const double k = c->k[j], q = c->q[j], chance = k * q + c->delta[j];
+        const double ratio = (c->good[j] - chance) / (chance * (1 - chance));
+        const double most = fmin(1 / (1 + k * q), 1 / (k * (1 - q)));
+        const dpa__bet bet = {.slope = c->slope[j],
+                              .threshold = c->threshold[j],
+                              .point = q,
+                              .size = fmin(SIZE * ratio, most)};
+        if (bet.size > 0) add_bet(bet, c->delta[j], stage, deltas);
+    }
 }
 
 /* ── slopes ────────────────────────────────────────────────────────────────────────────────── */
 
 /* The place in (0, parts] that log δ_t crosses, by the line through two places. */
-static double crossing(const double place[2], const double excess[2]) {
-    return place[0] + (place[1] - place[0]) * excess[0] / (excess[0] - excess[1]);
+static double crossing(const double at[2], const double excess[2]) {
+    return at[0] + (at[1] - at[0]) * excess[0] / (excess[0] - excess[1]);
 }
 
 /* The s at which δ_t(s) falls to `goal`: the first multiple of a 2^20th of the bracket, as 20
  * bisections would find it. Lines through the ends find it sooner; a line that leaves the nearer
- * end alone is followed by one to its neighbour, and every third step halves. */
-static double slope_at(const dpa__member *null, double goal) {
-    double high = 0.125, delta = dpa__null_delta(null, high);
-    while (high < MOST_SLOPE && delta > goal) {
-        high = fmin(2 * high, MOST_SLOPE);
-        delta = dpa__null_delta(null, high);
+ * end alone is followed by one to its neighbour, and every third step halves. `top` is s = 0;
+ * `far` is the end of the bracket of a higher goal, and becomes that of this one. */
+static place place_of(const dpa__member *null, double goal, place top, place *far) {
+    while (far->s < MOST_SLOPE && far->delta > goal) {
+        far->s = fmin(2 * far->s, MOST_SLOPE);
+        far->delta = dpa__null_delta(null, far->s);
     }
-    const double unit = ldexp(high, -SLOPE_BITS);
-    double place[2] = {0, ldexp(1, SLOPE_BITS)};
-    double excess[2] = {log(dpa__null_delta(null, 0) / goal), log(delta / goal)};
-    for (int i = 1; place[1] - place[0] > 1; ++i) {
-        const double line = crossing(place, excess);
-        double at = i % 3 == 0 || !(line >= place[0] && line <= place[1])
-                        ? floor(0.5 * (place[0] + place[1]))
-                        : (i % 3 == 1 ? floor(line) : ceil(line));
-        at = fmin(fmax(at, place[0] + 1), place[1] - 1);
-        delta = dpa__null_delta(null, at * unit);
-        const int is_low = delta > goal;
-        place[!is_low] = at;
-        excess[!is_low] = log(delta / goal);
+    const double unit = ldexp(far->s, -SLOPE_BITS);
+    double at[2] = {0, ldexp(1, SLOPE_BITS)}, delta = far->delta;
+    double excess[2] = {log(top.delta / goal), log(delta / goal)};
+    for (int i = 1; at[1] - at[0] > 1; ++i) {
+        const double line = crossing(at, excess);
+        double next = i % 3 == 0 || !(line >= at[0] && line <= at[1])
+                          ? floor(0.5 * (at[0] + at[1]))
+                          : (i % 3 == 1 ? floor(line) : ceil(line));
+        next = fmin(fmax(next, at[0] + 1), at[1] - 1);
+        const double here = dpa__null_delta(null, next * unit);
+        const int is_low = here > goal;
+        if (!is_low) delta = here;
+        at[!is_low] = next;
+        excess[!is_low] = log(here / goal);
     }
-    return place[1] * unit;
+    return (place){at[1] * unit, delta};
 }
 
 /* 0, then pairs ±s. The curve of dp has only two slopes, ±t, and a corner that every slope between
  * them touches. */
-static unsigned find_slopes(const dpa__member *null, double slope[DPA__BETS]) {
+static void find_candidates(const planner *p, const dpa__member *null, candidates *out) {
     static const double shares[] = {0.65, 0.3, 0.08};
-    unsigned count = 0;
-    slope[count++] = 0;
-    if (null->t == 0) return count;
-    const double most = dpa__null_delta(null, 0);
+    const place top = {0, dpa__null_delta(null, 0)};
+    place far = {0.125, 0};
+    *out = (candidates){0};
+    consider(p, top, 1, out);
+    if (null->t == 0) return;
+    if (null->kind != DPA__MODEL_DP) far.delta = dpa__null_delta(null, far.s);
     for (int i = 0; i < 3; ++i) {
-        const double s = null->kind == DPA__MODEL_DP ? fmin(null->t, MOST_SLOPE) * (i + 1) / 3
-                                                     : slope_at(null, shares[i] * most);
-        slope[count++] = s;
-        slope[count++] = -s;
+        place here = {fmin(null->t, MOST_SLOPE) * (i + 1) / 3, 0};
+        if (null->kind == DPA__MODEL_DP)
+            here.delta = dpa__null_delta(null, here.s);
+        else
+            here = place_of(null, shares[i] * top.delta, top, &far);
+        consider(p, here, 1, out);
+        consider(p, here, -1, out);
     }
-    return count;
 }
 
 /* ── all bets ──────────────────────────────────────────────────────────────────────────────── */
-
-static int by_threshold(const void *a, const void *b) {
-    const double x = ((const dpa__bet *)a)->threshold, y = ((const dpa__bet *)b)->threshold;
-    return (x > y) - (x < y);
-}
 
 /* The expected share of every bin for one class: counts, a little of both classes pooled, and a
  * little for every bin. */
@@ -306,12 +358,12 @@ typedef struct market {
     double pay[DPA__BETS][CELLS];
 } market;
 
-static void open_market(const planner *p, const dpa__stage *stage, const dpa__member *null,
+static void open_market(const planner *p, const dpa__stage *stage, const double *deltas,
                         market *m) {
     double chance[2][DPA__BINS] = {{0}}, each[DPA__BETS][2][2];
     m->bets = stage->count;
     expect_bins(p, stage, chance);
-    pay_each(stage, null, each);
+    pay_each(stage, deltas, each);
     for (uint64_t a = 0; a <= m->bets; ++a) {
         for (uint64_t b = 0; b < DPA__BINS; ++b)
             m->chance[DPA__BINS * a + b] = b <= m->bets ? chance[1][a] * chance[0][b] : 0;
@@ -374,9 +426,10 @@ static double growth_at(double at_risk, void *user) {
     double growth = 0, wealth[CELLS];
     spread(m, x->shape, at_risk, x->stage);
     find_wealth(m, x->stage, wealth);
+    dpa__logs(wealth, DPA__BINS * (m->bets + 1), wealth);
     for (uint64_t a = 0; a <= m->bets; ++a)
         for (uint64_t b = 0; b <= m->bets; ++b)
-            growth += m->chance[DPA__BINS * a + b] * log(wealth[DPA__BINS * a + b]);
+            growth += m->chance[DPA__BINS * a + b] * wealth[DPA__BINS * a + b];
     return growth;
 }
 
@@ -410,19 +463,19 @@ static double share_out(const market *m, double past, dpa__stage *stage) {
 /* Plans bets against the null at t; returns the expected growth of log wealth per pair. */
 static double plan_at(planner *p, double t, dpa__stage *stage) {
     dpa__member null;
-    double slope[DPA__BETS];
+    candidates all;
+    double deltas[DPA__BETS];
     market m;
     stage->count = 0;
     stage->kept = 1;
     p->status = dpa__member_open(p->model, t, &null, p->err);
     if (p->status != DPA_OK) return 0;
-    const unsigned slopes = find_slopes(&null, slope);
-    for (unsigned i = 0; i < slopes; ++i)
-        stage->count += (uint64_t)make_bet(p, &null, slope[i], &stage->bet[stage->count]);
+    find_candidates(p, &null, &all);
+    find_nearest(&all);
+    make_bets(&all, stage, deltas);
     double growth = 0;
     if (stage->count > 0) {
-        qsort(stage->bet, stage->count, sizeof stage->bet[0], by_threshold);
-        open_market(p, stage, &null, &m);
+        open_market(p, stage, deltas, &m);
         growth = share_out(&m, (double)p->past->count, stage);
     }
     dpa__member_close(&null);

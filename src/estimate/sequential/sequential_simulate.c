@@ -66,7 +66,9 @@ void dpa__arrival_close(dpa__arrival *a) {
 
 static dpa_status begin(const dpa__plan *plan, dpa__arrival *a, dpa_error *err) {
     dpa__rng_init(&a->rng, plan->asked->seed, DPA_PURPOSE_SIMULATE, a->index);
-    return dpa__pairs_open(plan, &a->audit, err);
+    DPA_TRY(dpa__pairs_open(plan, &a->audit, err));
+    a->audit->is_unseen = 1;
+    return DPA_OK;
 }
 
 static dpa_status go_on(const dpa__plan *plan, dpa__arrival *a, uint64_t n, dpa_error *err) {
