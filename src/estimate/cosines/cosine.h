@@ -133,12 +133,18 @@ enum { DPA__COSINES_FINAL = 1, DPA__COSINES_ROUNDS = 2 };
 
 /* A sorted copy; NULL if memory ran out. */
 double *dpa__cosine_sorted(const double *x, size_t count, dpa_error *err);
-void dpa__cosine_sort(double *x, size_t count);
+
+/* An upper limit of the FNR, and what a bound at δ takes of it. */
+typedef struct dpa__missed {
+    double fnr, log_fnr,
+        log_rest; /* log_rest: log(1 − δ − fnr); −INFINITY where that is negative */
+} dpa__missed;
+dpa__missed dpa__cosine_missed(double fnr, double delta);
 
 /* The threshold that `split` learns from one half of the canaries (ascending) for the other half,
- * when a cosine is normal, in units of its deviation. limit[k] is the Jeffreys limit at p after k
- * of `count` were missed. */
-double dpa__cosine_learn(double *sorted, size_t count, double delta, double p, const double *limit);
+ * when a cosine is normal, in units of its deviation. limit[k] is the Jeffreys limit after k of
+ * `count` were missed. */
+double dpa__cosine_learn(double *sorted, size_t count, double delta, const dpa__missed *limit);
 
 /* With more canaries the law of the scan takes more than seconds. */
 enum { DPA__COSINE_SCAN_MOST = 200000 };

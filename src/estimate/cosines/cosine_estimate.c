@@ -67,21 +67,13 @@ dpa_status dpa__cosine_fit_sample(const double *cosines, size_t count, dpa_cosin
     return DPA_OK;
 }
 
-static int ascending(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-void dpa__cosine_sort(double *x, size_t count) {
-    qsort(x, count, sizeof *x, ascending);
-}
-
 double *dpa__cosine_sorted(const double *x, size_t count, dpa_error *err) {
     double *sorted = DPA_NEW_ARRAY(double, count, err);
     if (sorted == NULL) return NULL;
     memcpy(sorted, x, count * sizeof *sorted);
-    dpa__cosine_sort(sorted, count);
-    return sorted;
+    if (dpa__sort_numbers(sorted, count, err) == DPA_OK) return sorted;
+    free(sorted);
+    return NULL;
 }
 
 /* D'Agostino and Stephens (1986), table 4.9, for a fitted mean and variance. */

@@ -33,7 +33,9 @@ typedef struct problem {
     size_t dim;                  /* 0: so many that a cosine is normal, in units of its deviation */
     dpa_direction direction;
     double delta, p;
-    const double *limit;    /* [missed] limit of the FNR with the exact null; NULL: not computed */
+    /* [missed] limits of the FNR with the exact null; NULL: not computed */
+    const dpa__missed *limit;
+    const double *fnr;
     double band, null_band; /* levels that hold at every threshold at once; 0: one threshold */
 } problem;
 
@@ -47,6 +49,10 @@ static double log_one_minus(double delta, double rate) {
     return rest > 0.0 ? log(rest) : -HUGE_VAL;
 }
 
+dpa__missed dpa__cosine_missed(double fnr, double delta) {
+    return (dpa__missed){fnr, log(fnr), log_one_minus(delta, fnr)};
+}
+
 /* The upper limit of a rate after k of n; `band` > 0: a limit that holds at every threshold at
  * once. */
 static double rate_limit(size_t k, size_t n, double p, double band) {
@@ -54,27 +60,34 @@ static double rate_limit(size_t k, size_t n, double p, double band) {
                     : dpa__jeffreys_upper((double)k, (double)n, p);
 }
 
+static dpa__missed missed_limit(const problem *q, size_t missed, double p) {
+    if (q->limit != NULL) return q->limit[missed];
+    return dpa__cosine_missed(q->fnr != NULL ? q->fnr[missed]
+                                             : rate_limit(missed, q->observed.count, p, q->band),
+                              q->delta);
+}
+
 /* The bound at threshold t if `more` canaries were missed in addition. */
 static dpa_cosine_bound bound_at(const problem *q, double t, size_t more) {
     dpa_cosine_bound b = {.threshold = t, .count = q->observed.count};
     const size_t n0 = q->unobserved.count;
+    const double p = n0 > 0 ? q->p / 2.0 : q->p;
     b.missed = below(&q->observed, t) + more;
     if (b.missed > b.count) b.missed = b.count;
     if (n0 > 0) {
         const size_t wrong = n0 - below(&q->unobserved, t);
-        b.log_fpr = log(rate_limit(wrong, n0, q->p / 2.0, q->null_band));
-        b.fnr_upper = rate_limit(b.missed, b.count, q->p / 2.0, q->band);
+        b.log_fpr = log(rate_limit(wrong, n0, p, q->null_band));
     } else {
         const double cosine = fmax(-1.0, fmin(1.0, t));
         b.log_fpr = q->dim == 0 ? dpa__norm_cdf(t, DPA_LOG_UPPER)
                     : q->direction == DPA_DIRECTION_SIGNS
                         ? dpa__cosine_signs_log_upper(cosine, q->dim)
                         : dpa__cosine_null_log_upper(cosine, q->dim);
-        b.fnr_upper =
-            q->limit != NULL ? q->limit[b.missed] : rate_limit(b.missed, b.count, q->p, q->band);
     }
-    const double first = log_one_minus(q->delta, exp(b.log_fpr)) - log(b.fnr_upper);
-    const double second = log_one_minus(q->delta, b.fnr_upper) - b.log_fpr;
+    const dpa__missed missed = missed_limit(q, b.missed, p);
+    b.fnr_upper = missed.fnr;
+    const double first = log_one_minus(q->delta, exp(b.log_fpr)) - missed.log_fnr;
+    const double second = missed.log_rest - b.log_fpr;
     b.epsilon = fmax(0.0, fmax(first, second));
     return b;
 }
@@ -95,9 +108,8 @@ static dpa_cosine_bound best(const problem *q, int is_for_others) {
     return top;
 }
 
-double dpa__cosine_learn(double *sorted, size_t count, double delta, double p,
-                         const double *limit) {
-    const problem q = {.observed = {sorted, count}, .delta = delta, .p = p, .limit = limit};
+double dpa__cosine_learn(double *sorted, size_t count, double delta, const dpa__missed *limit) {
+    const problem q = {.observed = {sorted, count}, .delta = delta, .limit = limit};
     return best(&q, 1).threshold;
 }
 
@@ -188,7 +200,7 @@ dpa_status dpa__cosines_scan(const dpa_cosines *c, double delta, double confiden
     DPA_TRY(check(c, delta, confidence, err));
     double *limit = DPA_NEW_ARRAY(double, c->observed_count + 1, err);
     if (limit == NULL) return DPA_NO_MEMORY;
-    q.limit = limit;
+    q.fnr = limit;
     dpa_status status = dpa__cosine_scan_limits(c->observed_count, q.p, limit, err);
     if (status == DPA_OK) status = problem_init(&q, c, -1, 0, err);
     if (status == DPA_OK) *out = best(&q, 0);

@@ -177,7 +177,8 @@ dpa_status dpa__plan_size(dpa__plan *plan, double power, uint64_t most, dpa_plan
     plan->wanted = NAN;
     if (method->parts > 0)
         DPA_TRY(confirm_size(plan, power, most, out, err));
-    else if (method->size == NULL && out->power >= power) /* some threshold was; now the best */
+    else if (method->size == NULL && (out->power >= power || plan->entry->from_counts != NULL))
+        /* it was compared only; now the best threshold, exactly */
         DPA_TRY(dpa__plan_power(plan, out->size, DPA__CAREFULLY, out, err));
     if (out->power < power) out->size = 0;
     return DPA_OK;

@@ -21,6 +21,7 @@ struct dpa__plan {
     double mu; /* for canaries: the Gaussian mechanism with the truth's ε at δ */
     const dpa__entry *entry;
     struct dpa__staircase *stairs;  /* for counts: the outcomes that refute, for the last n */
+    struct dpa__scan_tests *tests;  /* for the scan: the tests, for every n so far */
     struct dpa__arrivals *arrivals; /* for pairs: audits simulated under the current truth */
     double powers;                  /* powers computed so far */
     double wanted; /* a rough power is only compared with this one; NAN: used as it is */
@@ -87,6 +88,9 @@ double dpa__share_error(double count, double total);
 
 void dpa__staircase_free(struct dpa__staircase *stairs);
 void dpa__arrivals_free(struct dpa__arrivals *arrivals);
+void dpa__scan_tests_free(struct dpa__scan_tests *tests);
+/* The truth is another one from here on. */
+void dpa__scan_tests_forget(struct dpa__scan_tests *tests);
 
 /* The best threshold in [low, high] for a function: a grid, then golden section; or the first with
  * a power that is `enough` (NAN: none is). */

@@ -13,6 +13,7 @@
  * in the other half is binomial, so its power is exact; the plan's power is the mean over simulated
  *   choices. */
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -22,6 +23,7 @@
 #include "estimate/cosines/cosine.h"
 #include "estimate/plan/plan.h"
 #include "estimate/rates/berkjones.h"
+#include "evidence/evidence.h"
 #include "math/dist.h"
 #include "math/quad.h"
 #include "math/root.h"
@@ -54,12 +56,18 @@ typedef struct needed {
 typedef struct point {
     const dpa__plan *plan;
     double deviation;
+    double mean[2], excess[2]; /* that are known: 0, and the last that was asked for */
 } point;
 
 static double excess(double mean, void *user) {
-    const point *p = user;
-    return dpa__two_gaussians_epsilon(0, 1, mean, p->deviation, p->plan->asked->delta) -
-           p->plan->claim_epsilon;
+    point *p = user;
+    for (int i = 0; i < 2; ++i)
+        if (mean == p->mean[i]) return p->excess[i];
+    const int i = mean > 0;
+    p->mean[i] = mean;
+    p->excess[i] = dpa__two_gaussians_epsilon(0, 1, mean, p->deviation, p->plan->asked->delta) -
+                   p->plan->claim_epsilon;
+    return p->excess[i];
 }
 
 static dpa_status tabulate(const dpa__plan *plan, double least, double most, needed *out,
@@ -67,7 +75,7 @@ static dpa_status tabulate(const dpa__plan *plan, double least, double most, nee
     out->first = log(least);
     out->ratio = (log(most) - out->first) / (STEPS - 1);
     for (int i = 0; i < STEPS; ++i) {
-        point p = {plan, exp(out->first + out->ratio * i)};
+        point p = {plan, exp(out->first + out->ratio * i), {NAN, NAN}, {NAN, NAN}};
         double high = plan->claim.t + 1;
         dpa__bracket root;
         out->mean[i] = -HUGE_VAL;
@@ -129,19 +137,19 @@ static dpa_status power_of_both(const dpa__plan *plan, double k, dpa_plan_answer
 typedef struct cut {
     const dpa__plan *plan;
     double k;
-    const double *limit; /* of the FNR, by the canaries missed; NULL: not computed */
+    const dpa__missed *limit; /* by the canaries missed; NULL: not computed */
 } cut;
 
 /* 1 if ε ≥ max{log((1−δ−FPR)/FNR), log((1−δ−FNR)/FPR)} is above the claim
  * (estimate/cosines/cosine_lower.c). */
 static int refutes(const cut *c, double missed, double threshold) {
     const double delta = c->plan->asked->delta, claim = c->plan->claim_epsilon;
-    const double fnr =
-        c->limit != NULL ? c->limit[(size_t)missed] : dpa__jeffreys_upper(missed, c->k, c->plan->p);
-    const double fpr = dpa__norm_cdf(threshold, DPA_UPPER);
-    const double first = 1 - delta - fpr, second = 1 - delta - fnr;
-    return (first > 0 && log(first) - log(fnr) > claim) ||
-           (second > 0 && log(second) - dpa__norm_cdf(threshold, DPA_LOG_UPPER) > claim);
+    const dpa__missed limit =
+        c->limit != NULL ? c->limit[(size_t)missed]
+                         : dpa__cosine_missed(dpa__jeffreys_upper(missed, c->k, c->plan->p), delta);
+    const double first = 1 - delta - dpa__norm_cdf(threshold, DPA_UPPER);
+    return (first > 0 && log(first) - limit.log_fnr > claim) ||
+           limit.log_rest - dpa__norm_cdf(threshold, DPA_LOG_UPPER) > claim;
 }
 
 static double power_at(double threshold, void *user) {
@@ -165,20 +173,25 @@ enum { FEW = 100, MANY = 400, LEAST = 25, MOST_DRAWS = 2000000 };
 typedef struct halves {
     const dpa__plan *plan;
     size_t learning, other; /* canaries of the two halves */
-    double *limit[2];       /* of the FNR, by the canaries missed in the learning and other half */
+    dpa__missed *limit[2];  /* by the canaries missed in the learning and other half */
     double *power;          /* per simulated choice */
     double *cosines;        /* per choice: room for `learning` */
+    atomic_int has_failed;
 } halves;
 
 static int learn(void *user, size_t task) {
-    const halves *h = user;
+    halves *h = user;
+    dpa_error ignored;
     double *cosine = h->cosines + task * h->learning;
     dpa_rng rng;
     dpa__rng_init(&rng, h->plan->asked->seed, DPA_PURPOSE_SIMULATE, task);
     for (size_t i = 0; i < h->learning; ++i) cosine[i] = h->plan->mu + dpa__rng_normal(&rng);
-    dpa__cosine_sort(cosine, h->learning);
+    if (dpa__sort_numbers(cosine, h->learning, &ignored) != DPA_OK) {
+        atomic_store(&h->has_failed, 1);
+        return 1;
+    }
     const double threshold =
-        dpa__cosine_learn(cosine, h->learning, h->plan->asked->delta, h->plan->p, h->limit[0]);
+        dpa__cosine_learn(cosine, h->learning, h->plan->asked->delta, h->limit[0]);
     cut c = {h->plan, (double)h->other, h->limit[1]};
     h->power[task] = power_at(threshold, &c);
     return 0;
@@ -194,18 +207,19 @@ static void average(const double *power, size_t count, dpa_plan_answer *out) {
                       dpa__share_error(0, (double)count * (double)count));
 }
 
-static double *new_limits(size_t count, double p, dpa_error *err) {
-    double *limit = DPA_NEW_ARRAY(double, count + 1, err);
+static dpa__missed *new_limits(const dpa__plan *plan, size_t count, dpa_error *err) {
+    dpa__missed *limit = DPA_NEW_ARRAY(dpa__missed, count + 1, err);
     for (size_t i = 0; limit != NULL && i <= count; ++i)
-        limit[i] = dpa__jeffreys_upper((double)i, (double)count, p);
+        limit[i] = dpa__cosine_missed(dpa__jeffreys_upper((double)i, (double)count, plan->p),
+                                      plan->asked->delta);
     return limit;
 }
 
 static dpa_status simulate(const dpa__plan *plan, size_t n, size_t count, dpa_plan_answer *out,
                            dpa_error *err) {
     halves h = {.plan = plan, .learning = n / 2, .other = n - n / 2};
-    h.limit[0] = new_limits(h.learning, plan->p, err);
-    h.limit[1] = h.other > h.learning ? new_limits(h.other, plan->p, err) : h.limit[0];
+    h.limit[0] = new_limits(plan, h.learning, err);
+    h.limit[1] = h.other > h.learning ? new_limits(plan, h.other, err) : h.limit[0];
     h.power = DPA_NEW_ARRAY(double, count, err);
     h.cosines = dpa__malloc(count, h.learning * sizeof(double), err);
     dpa_status status =
@@ -214,6 +228,7 @@ static dpa_status simulate(const dpa__plan *plan, size_t n, size_t count, dpa_pl
             : DPA_OK;
     if (status == DPA_OK)
         status = dpa__parallel(dpa__threads(plan->asked->threads), count, learn, &h, err);
+    if (atomic_load(&h.has_failed)) status = dpa__fail(err, DPA_NO_MEMORY, "out of memory");
     if (status == DPA_OK) average(h.power, count, out);
     if (h.limit[1] != h.limit[0]) free(h.limit[1]);
     free(h.limit[0]);

@@ -22,8 +22,9 @@
 #include "math/root.h"
 
 enum { GRID = 12, GOLDEN = 10 };
-/* Rows with less probability are skipped: 1e5 of them add up to 1e-11. */
-static const double NEGLIGIBLE = 1e-16;
+/* Rows with less probability are skipped: 1e5 of them add up to 1e-11. Where a power is only
+ * compared, more are. */
+static const double NEGLIGIBLE = 1e-16, NEGLIGIBLE_ROUGHLY = 1e-10;
 static const uint64_t UNKNOWN = UINT64_MAX;
 
 typedef struct dpa__staircase {
@@ -34,6 +35,7 @@ typedef struct dpa__staircase {
     unsigned char *zero;         /* by fn, for ratios: does (fn, 0) refute? */
     double *limit;               /* for limits of rates, by count; NAN until asked for */
     double *weight, *cumulative; /* at one threshold: Pr[fn], Pr[fp ≤ k] */
+    double enough;               /* of a power that is only compared with it; NAN: exact ones */
     dpa_status status;
     dpa_error *err;
 } staircase;
@@ -178,12 +180,15 @@ static double power_of(staircase *s, double fnr, double fpr) {
     const double n = (double)s->n, far = 9 * sqrt(n * fnr * (1 - fnr)) + 40;
     const double from = fmax(0, floor(n * fnr - far)), to = fmin(n, ceil(n * fnr + far));
     uint64_t guess = s->n / 4;
+    const double least = isnan(s->enough) ? NEGLIGIBLE : NEGLIGIBLE_ROUGHLY;
     double power = 0;
     fill_binomial(s->weight, n, fnr, from, to);
     fill_binomial(s->cumulative, n, fpr, 0, n);
     for (uint64_t fp = 1; fp <= s->n; ++fp) s->cumulative[fp] += s->cumulative[fp - 1];
-    for (uint64_t fn = (uint64_t)from; fn <= (uint64_t)to && s->status == DPA_OK; ++fn)
-        if (s->weight[fn] > NEGLIGIBLE) power += s->weight[fn] * row_power(s, fn, fpr, &guess);
+    for (uint64_t fn = (uint64_t)from; fn <= (uint64_t)to && s->status == DPA_OK; ++fn) {
+        if (s->weight[fn] > least) power += s->weight[fn] * row_power(s, fn, fpr, &guess);
+        if (power >= s->enough) break;
+    }
     return fmin(1, power);
 }
 
@@ -234,7 +239,7 @@ static dpa_status new_staircase(const dpa__plan *plan, const dpa__entry *entry, 
     *out = NULL;
     staircase *s = DPA_NEW(staircase, err);
     if (s == NULL) return DPA_NO_MEMORY;
-    *s = (staircase){.plan = plan, .entry = entry, .n = n};
+    *s = (staircase){.plan = plan, .entry = entry, .n = n, .enough = NAN};
     dpa__gauss_legendre(DPA__GAUSS, s->gauss.node, s->gauss.weight);
     s->below = DPA_NEW_ARRAY(uint64_t, n + 1, err);
     s->zero = dpa__calloc(n + 1, 1, err);
@@ -308,7 +313,9 @@ static dpa_status power_of_counts(dpa__plan *plan, uint64_t n, dpa__care care, d
     if (plan->entry->from_counts == dpa__from_posterior)
         DPA_TRY(look_near(plan, n, &low, &high, err));
     DPA_TRY(own_staircase(plan, n, &s, err));
-    dpa__best_threshold(power_at, s, low, high, dpa__plan_enough(plan, care), out);
+    s->enough = dpa__plan_enough(plan, care);
+    dpa__best_threshold(power_at, s, low, high, s->enough, out);
+    s->enough = NAN;
     return s->status;
 }
 

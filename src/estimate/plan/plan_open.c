@@ -269,6 +269,7 @@ static dpa_status equivalent_mu(dpa__plan *plan, double t, dpa_error *err) {
 dpa_status dpa__plan_suspect(dpa__plan *plan, double t, dpa_error *err) {
     dpa__member_close(&plan->truth);
     dpa__arrivals_free(plan->arrivals);
+    dpa__scan_tests_forget(plan->tests);
     plan->arrivals = NULL;
     plan->truth = (dpa__member){.t = t};
     DPA_TRY(equivalent_mu(plan, t, err));
@@ -315,6 +316,7 @@ dpa_status dpa__plan_open(const dpa_plan *asked, int has_truth, dpa__plan *out, 
 
 void dpa__plan_close(dpa__plan *plan) {
     dpa__staircase_free(plan->stairs);
+    dpa__scan_tests_free(plan->tests);
     dpa__arrivals_free(plan->arrivals);
     dpa__member_close(&plan->truth);
     dpa__member_close(&plan->claim);

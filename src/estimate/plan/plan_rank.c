@@ -43,18 +43,13 @@ static dpa_status simulate(const dpa__model *model, const dpa__member *member, s
     return status;
 }
 
-static int falling(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x < y) - (x > y);
-}
-
 /* The largest U that does not refute. */
 static dpa_status critical(const dpa__plan *plan, size_t n, size_t count, double *u, double *out,
                            dpa_error *err) {
     DPA_TRY(simulate(&plan->model, &plan->claim, n, count, plan->asked->seed, u, err));
-    qsort(u, count, sizeof *u, falling);
+    DPA_TRY(dpa__sort_numbers(u, count, err));
     const size_t allowed = dpa__scan_may_reach(plan->p, count, DPA__SCAN_DOUBT);
-    *out = allowed > 0 ? u[allowed - 1] : HUGE_VAL;
+    *out = allowed > 0 ? u[count - allowed] : HUGE_VAL;
     return DPA_OK;
 }
 

@@ -140,6 +140,10 @@ typedef struct dpa__scan_test {
     uint64_t seed;
     unsigned threads;
 } dpa__scan_test;
+/* Simulated audits, and how many of them refute. */
+typedef struct dpa__scan_draws {
+    size_t count, refuted;
+} dpa__scan_draws;
 /* Of the request it uses confidence, sides, seed and threads. */
 dpa_status dpa__scan_test_open(size_t members, size_t nonmembers, const dpa__scan_claim *claim,
                                const dpa_request *request, dpa__scan_test *out, dpa_error *err);

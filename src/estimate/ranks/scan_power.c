@@ -27,11 +27,6 @@ void dpa__scan_test_close(dpa__scan_test *test) {
     dpa__scan_looks_close(&test->looks);
 }
 
-static int falling(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x < y) - (x > y);
-}
-
 /* The smallest value that refutes, computed; the p-value falls about like exp(−value). NAN if it
  * cannot be computed. */
 static dpa_status computed_value(const dpa__scan_test *t, const dpa__scan_null *null,
@@ -76,8 +71,8 @@ static dpa_status simulated_value(const dpa__scan_test *t, const dpa__scan_null 
             (void)dpa__scan_draw(&law, t->used, b, NULL, room, &counts);
             values[b] = dpa__scan_statistic(null, &counts);
         }
-        qsort(values, draws, sizeof *values, falling);
-        *value = values[rank - 1] * (1 + 1e-9) + 1e-9; /* strictly above it */
+        status = dpa__sort_numbers(values, draws, err);
+        *value = values[draws - rank] * (1 + 1e-9) + 1e-9; /* strictly above it */
     }
     free(room);
     free(values);
@@ -126,21 +121,21 @@ dpa_status dpa__scan_test_open(size_t members, size_t nonmembers, const dpa__sca
     return status;
 }
 
-/* Simulated audits that refute; *draws comes back smaller if their share is clearly above or below
- * `wanted` (NAN: never) before all are made. */
+/* Simulated audits that refute, out of `all`, or of fewer if their share is clearly above or below
+ * `wanted` before all are made. NAN: all of them, and those that are already made count. */
 static dpa_status count_refuted(const dpa__scan_test *test, const dpa__scan_law *law, double wanted,
-                                size_t *draws, size_t *refuted, dpa_error *err) {
-    const size_t all = *draws;
-    *refuted = *draws = 0;
-    while (*draws < all) {
-        const size_t next = *draws == 0 ? FIRST_DRAWS : 2 * *draws;
+                                size_t all, dpa__scan_draws *made, dpa_error *err) {
+    if (!isnan(wanted) || made->count > all) *made = (dpa__scan_draws){0, 0};
+    while (made->count < all) {
+        const size_t next = made->count == 0 ? FIRST_DRAWS : 2 * made->count;
         const size_t to = isnan(wanted) || next > all ? all : next;
         size_t reached;
-        DPA_TRY(dpa__scan_simulate(law, test->used, &test->reach, *draws, to, to, &reached, err));
-        *refuted += reached;
-        *draws = to;
-        const double made = (double)to, share = (double)*refuted / made;
-        if (fabs(share - wanted) > CLEARLY * dpa__share_error((double)*refuted, made)) break;
+        DPA_TRY(
+            dpa__scan_simulate(law, test->used, &test->reach, made->count, to, to, &reached, err));
+        made->refuted += reached;
+        made->count = to;
+        const double count = (double)to, refuted = (double)made->refuted, share = refuted / count;
+        if (fabs(share - wanted) > CLEARLY * dpa__share_error(refuted, count)) break;
     }
     return DPA_OK;
 }
@@ -149,11 +144,10 @@ static dpa_status count_refuted(const dpa__scan_test *test, const dpa__scan_law 
  * standard error if the power is simulated, 1e-4 if it is computed. 10 µs per draw. If only the
  * comparison with `wanted` matters (NAN: it does not), fewer draws are made where it is clear. */
 static dpa_status scan_power(const dpa__scan_test *test, const dpa__scan_claim *alternative,
-                             size_t draws, double wanted, double *power, double *error,
-                             dpa_error *err) {
+                             size_t draws, double wanted, dpa__scan_draws *made, double *power,
+                             double *error, dpa_error *err) {
     const dpa_curve *curve;
     dpa_curve *owned;
-    size_t refuted;
     *power = NAN;
     *error = 1e-4;
     if (alternative->curve == NULL &&
@@ -162,11 +156,11 @@ static dpa_status scan_power(const dpa__scan_test *test, const dpa__scan_claim *
                                  alternative->delta, DPA__ROUGH, power, err);
     DPA_TRY(curve_of(alternative, &curve, &owned, err));
     const dpa__scan_law law = {&test->looks, curve, test->seed, POWER_STREAM, test->threads};
-    const dpa_status status = count_refuted(test, &law, wanted, &draws, &refuted, err);
+    const dpa_status status = count_refuted(test, &law, wanted, draws, made, err);
     dpa_curve_free(owned);
     DPA_TRY(status);
-    *power = (double)refuted / (double)draws;
-    *error = dpa__share_error((double)refuted, (double)draws);
+    *power = (double)made->refuted / (double)made->count;
+    *error = dpa__share_error((double)made->refuted, (double)made->count);
     return DPA_OK;
 }
 
@@ -176,13 +170,14 @@ static dpa_status scan_power(const dpa__scan_test *test, const dpa__scan_claim *
 static dpa_status power_at(const dpa__scan_test *test, dpa__scan_suspect suspect, double epsilon,
                            double delta, double wanted, double *power, dpa_error *err) {
     dpa__scan_claim alternative = {epsilon, delta, NULL};
+    dpa__scan_draws none = {0, 0};
     dpa_curve *curve = NULL;
     double error;
     if (suspect == DPA__SUSPECT_GAUSSIAN)
         DPA_TRY(dpa_curve_gaussian(dpa_gaussian_mu(epsilon, delta), &curve, err));
     alternative.curve = curve;
     const dpa_status status =
-        scan_power(test, &alternative, SEARCH_DRAWS, wanted, power, &error, err);
+        scan_power(test, &alternative, SEARCH_DRAWS, wanted, &none, power, &error, err);
     dpa_curve_free(curve);
     return status;
 }
@@ -225,20 +220,60 @@ static dpa_status claim_of(const dpa__model *model, const dpa__member *member, d
     return DPA_OK;
 }
 
-static dpa_status power_of(const dpa__plan *plan, const dpa__scan_claim *claim,
-                           const dpa__scan_claim *truth, size_t n, dpa__care care,
-                           dpa_plan_answer *out, dpa_error *err) {
-    const size_t draws = care == DPA__ROUGHLY ? FEW : MANY;
+/* Tests of a plan by size, and what was drawn of their power under its current truth. */
+struct dpa__scan_tests {
+    size_t count, room;
+    struct known {
+        size_t n;
+        dpa__scan_test test;
+        dpa__scan_draws made;
+    } * items;
+};
+
+void dpa__scan_tests_free(struct dpa__scan_tests *tests) {
+    if (tests == NULL) return;
+    for (size_t i = 0; i < tests->count; ++i) dpa__scan_test_close(&tests->items[i].test);
+    free(tests->items);
+    free(tests);
+}
+
+void dpa__scan_tests_forget(struct dpa__scan_tests *tests) {
+    for (size_t i = 0; tests != NULL && i < tests->count; ++i)
+        tests->items[i].made = (dpa__scan_draws){0, 0};
+}
+
+/* The test for n; it does not depend on the truth. */
+static dpa_status own_test(dpa__plan *plan, const dpa__scan_claim *claim, size_t n,
+                           struct known **out, dpa_error *err) {
     dpa_request request;
-    dpa__scan_test test;
     dpa__request_init(&request);
     request.confidence = plan->asked->confidence;
     request.seed = plan->asked->seed;
-    DPA_TRY(dpa__scan_test_open(n, n, claim, &request, &test, err));
-    const dpa_status status = scan_power(&test, truth, draws, dpa__plan_enough(plan, care),
-                                         &out->power, &out->error, err);
-    dpa__scan_test_close(&test);
-    return status;
+    if (plan->tests == NULL) plan->tests = DPA_NEW(struct dpa__scan_tests, err);
+    struct dpa__scan_tests *all = plan->tests;
+    if (all == NULL) return DPA_NO_MEMORY;
+    for (size_t i = 0; i < all->count; ++i)
+        if (all->items[i].n == n) {
+            *out = &all->items[i];
+            return DPA_OK;
+        }
+    void *grown = dpa__grown(all->items, all->count, &all->room, sizeof *all->items, err);
+    if (grown == NULL) return DPA_NO_MEMORY;
+    all->items = grown;
+    *out = &all->items[all->count];
+    **out = (struct known){.n = n};
+    DPA_TRY(dpa__scan_test_open(n, n, claim, &request, &(*out)->test, err));
+    ++all->count;
+    return DPA_OK;
+}
+
+static dpa_status power_of(dpa__plan *plan, const dpa__scan_claim *claim,
+                           const dpa__scan_claim *truth, size_t n, dpa__care care,
+                           dpa_plan_answer *out, dpa_error *err) {
+    struct known *known;
+    DPA_TRY(own_test(plan, claim, n, &known, err));
+    return scan_power(&known->test, truth, care == DPA__ROUGHLY ? FEW : MANY,
+                      dpa__plan_enough(plan, care), &known->made, &out->power, &out->error, err);
 }
 
 static dpa_status power_of_scores(dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan_answer *out,
