@@ -140,7 +140,7 @@ dpa_status dpa__scores_lint_sign(const dpa_scores *s, dpa_lints *lints, dpa_erro
 
 /* ── rows that are there more than once ──────────────────────────────────────────────────── */
 
-enum { FEW = 20 }; /* fewer different scores than these say nothing about copies */
+enum { ENOUGH = 20 }; /* fewer different scores than these say nothing about copies */
 
 static size_t divisor(size_t a, size_t b) {
     while (b > 0) {
@@ -161,13 +161,13 @@ static size_t copies(const double *sorted, size_t count) {
         common = divisor(common, run);
         ++different;
     }
-    return different < FEW ? 1 : common;
+    return different < ENOUGH ? 1 : common;
 }
 
 static int is_one_list(const dpa_scores *s) {
     return s->members == s->nonmembers &&
            memcmp(s->member, s->nonmember, s->members * sizeof *s->member) == 0 &&
-           s->members - repeats(s->member, s->members) >= FEW;
+           s->members - repeats(s->member, s->members) >= ENOUGH;
 }
 
 /* `shared`: members with the score of a non-member; `again`: scores that repeat one of their class.
@@ -185,7 +185,7 @@ static dpa_status lint_copies(const dpa_scores *s, size_t shared, size_t again, 
         return dpa__lints_add(lints, err, "shared-scores",
                               "members and non-members have the same scores, as if one list had "
                               "been given twice");
-    if (shared < FEW + 4 * again) return DPA_OK;
+    if (shared < ENOUGH + 4 * again) return DPA_OK;
     return dpa__lints_add(lints, err, "shared-scores",
                           "%zu scores are in both classes and hardly any is twice in one, as if "
                           "the same observations were in both",
