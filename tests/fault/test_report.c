@@ -6,6 +6,7 @@
 
 #include "fault/alloc.h"
 #include "report/model/report.h"
+#include "report/render/html.h"
 
 typedef dpa_status form(const dpa_report *report, char **out, dpa_error *err);
 
@@ -79,7 +80,22 @@ static void picture(void **state) {
     dpa__evidence_clear(&evidence);
 }
 
+/* A page without memory for its charts says so, and no more. */
+static void page(void **state) {
+    (void)state;
+    dpa__text text = {0};
+    json_t *result = json_object();
+    fault_left = 0;
+    dpa__html_page(&text, &result, NULL, 1);
+    fault_left = -1;
+    assert_int_equal(text.failed, 1);
+    assert_int_equal(text.length, 0);
+    dpa__text_free(&text);
+    json_decref(result);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(forms), cmocka_unit_test(picture)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(forms), cmocka_unit_test(picture),
+                                       cmocka_unit_test(page)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
