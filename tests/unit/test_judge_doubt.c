@@ -191,6 +191,22 @@ static void failed_scores_have_no_sign(void **state) {
     dpa__evidence_clear(&e);
 }
 
+/* Likewise where a failed training counts as the highest score. */
+static void failed_scores_at_the_top(void **state) {
+    (void)state;
+    dpa_evidence e;
+    const dpa_claim claim = epsilon_claim(1);
+    failed_scores(&e, 20, 300, INFINITY);
+    assert_int_equal(state_of(&e, &claim, NULL), DPA_NOT_REFUTED);
+    e.failed[0] = e.failed[1] = 0;
+    assert_int_equal(state_of(&e, &claim, NULL), DPA_INCONCLUSIVE);
+    dpa__evidence_clear(&e);
+    failed_scores(&e, 300, 300, INFINITY); /* the others are the wrong way round */
+    for (size_t i = 300; i < N; ++i) e.arrays[0].items[i] -= 2;
+    assert_int_equal(state_of(&e, &claim, NULL), DPA_INCONCLUSIVE);
+    dpa__evidence_clear(&e);
+}
+
 /* Coins of a known rate: canaries are left out until the others are fair, and those decide. Fair
  * coins that are declared unfair raise a doubt. */
 static void coins_of_a_known_rate(void **state) {
@@ -347,6 +363,7 @@ int main(void) {
         cmocka_unit_test(reversed_scores),
         cmocka_unit_test(failing_that_depends_on_the_record),
         cmocka_unit_test(failed_scores_have_no_sign),
+        cmocka_unit_test(failed_scores_at_the_top),
         cmocka_unit_test(a_canary_that_was_never_in),
         cmocka_unit_test(a_canary_that_is_hard_to_see),
         cmocka_unit_test(a_spent_family),
