@@ -141,6 +141,8 @@ static void plays_and_resumes(void **state) {
     dpa_run_estimate estimate;
     assert_ok(dpa_run_estimate_make(&opts, &game, &estimate, &err));
     assert_true(estimate.planned == 12 && estimate.stored == 1 && estimate.timed);
+    assert_true(estimate.bytes >= 11 * sizeof(double) && estimate.trial_seconds >= 0);
+    assert_true(estimate.seconds == ceil(11.0 / (double)estimate.workers) * estimate.trial_seconds);
     assert_int_equal(play.played[0][0], 1);
     assert_true(sum_of(&opts, 12, &s) == whole);
     assert_int_equal(play.played[0][0], 1); /* the trial that was timed is not played again */
