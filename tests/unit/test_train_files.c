@@ -113,6 +113,30 @@ static void test_resume(void **state) {
     dpa_dataset_free(data);
 }
 
+/* Without an average the velocity is resumed all the same. */
+static void test_resume_without_average(void **state) {
+    (void)state;
+    dpa_dataset *data = toy();
+    dpa_model *straight = toy_model(), *broken = toy_model();
+    dpa_train_opts opts = toy_opts();
+    dpa_trainer *a, *b;
+    opts.averaging = DPA_AVERAGE_NONE;
+    opts.momentum = 0.9;
+    const char *path = temp("checkpoint.npz");
+    assert_ok(dpa_trainer_new(straight, data, NULL, 0, &opts, &a, NULL));
+    steps(a, 4);
+    assert_ok(dpa_trainer_save(a, path, NULL));
+    assert_ok(dpa_trainer_new(broken, data, NULL, 0, &opts, &b, NULL));
+    assert_ok(dpa_trainer_resume(b, path, NULL));
+    steps(a, 3);
+    steps(b, 3);
+    assert_memory_equal(dpa_model_weights(straight), dpa_model_weights(broken),
+                        dpa_model_size(straight) * sizeof(float));
+    dpa_trainer_free(a), dpa_trainer_free(b);
+    dpa_model_free(straight), dpa_model_free(broken);
+    dpa_dataset_free(data);
+}
+
 /* A checkpoint whose header does not give the step. */
 static void test_no_step(void **state) {
     (void)state;
@@ -393,10 +417,15 @@ static int clean(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_model_file), cmocka_unit_test(test_resume),
-        cmocka_unit_test(test_hooks),      cmocka_unit_test(test_evaluate),
-        cmocka_unit_test(test_updates),    cmocka_unit_test(test_plan),
-        cmocka_unit_test(test_bad_plans),  cmocka_unit_test(test_no_step),
+        cmocka_unit_test(test_model_file),
+        cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_resume_without_average),
+        cmocka_unit_test(test_hooks),
+        cmocka_unit_test(test_evaluate),
+        cmocka_unit_test(test_updates),
+        cmocka_unit_test(test_plan),
+        cmocka_unit_test(test_bad_plans),
+        cmocka_unit_test(test_no_step),
     };
     return cmocka_run_group_tests(tests, NULL, clean);
 }

@@ -195,6 +195,47 @@ static void test_kernels(void **state) {
     }
 }
 
+/* Sums of columns and of products, for widths around the lanes. */
+static void test_column_sums(void **state) {
+    (void)state;
+    enum { MOST = 70 };
+    static float a[ROWS * MOST], b[ROWS * MOST];
+    for (size_t i = 0; i < sizeof a / sizeof a[0]; ++i) {
+        a[i] = (float)(i % 13) - 6.0F;
+        b[i] = (float)(i % 7) - 2.0F;
+    }
+    for (size_t width = 1; width <= MOST; ++width) {
+        double sum[MOST], product[MOST];
+        dpa__column_sums(a, b, ROWS, width, sum, product);
+        for (size_t c = 0; c < width; ++c) {
+            double want[2] = {0, 0};
+            for (size_t r = 0; r < ROWS; ++r) {
+                const double x = (double)a[r * width + c];
+                want[0] += x;
+                want[1] += x * (double)b[r * width + c];
+            }
+            assert_true(sum[c] == want[0] && product[c] == want[1]); /* whole numbers */
+        }
+    }
+}
+
+/* Before a relu, which halves the variance, a layer starts with twice of it. */
+static void test_start_before_relu(void **state) {
+    (void)state;
+    static const char *const words[] = {"dense:30 tanh", "dense:30 relu"};
+    double square[2] = {0, 0};
+    for (int i = 0; i < 2; ++i) {
+        dpa_model *model = NULL;
+        assert_ok(
+            dpa_model_new(words[i], (dpa_shape){1, 1, 50}, 4, DPA_LOSS_SOFTMAX, &model, NULL));
+        dpa_model_init(model, 3);
+        for (size_t k = 0; k < 30 * 51; ++k)
+            square[i] += pow((double)dpa_model_weights(model)[k], 2);
+        dpa_model_free(model);
+    }
+    assert_relative(square[1], 2 * square[0], 1e-5);
+}
+
 static void test_words(void **state) {
     (void)state;
     static const char *const bad[] = {
@@ -219,6 +260,16 @@ static void test_words(void **state) {
     assert_int_equal(dpa_model_new("", shape, 1, DPA_LOSS_SOFTMAX, &model, NULL), DPA_BAD_ARGUMENT);
     assert_int_equal(dpa_model_new("", (dpa_shape){0, 6, 3}, 4, DPA_LOSS_SOFTMAX, &model, NULL),
                      DPA_BAD_ARGUMENT);
+    /* a depth that is no wrn's, on images that are */
+    static const char *const depths[] = {"wrn:15,1", "wrn:4,1", "wrn:106,1", "wrn:107,1",
+                                         "wrn:16,101"};
+    for (size_t i = 0; i < sizeof depths / sizeof depths[0]; ++i) {
+        dpa_error err;
+        assert_int_equal(
+            dpa_model_new(depths[i], (dpa_shape){32, 32, 3}, 10, DPA_LOSS_SOFTMAX, &model, &err),
+            DPA_BAD_ARGUMENT);
+        assert_non_null(strstr(err.text, "expected wrn:depth,width"));
+    }
     assert_ok(dpa_model_new("  mlp:512,256 ", (dpa_shape){1, 1, 784}, 10, DPA_LOSS_SOFTMAX, &model,
                             NULL));
     assert_int_equal(dpa_model_size(model), 785 * 512 + 513 * 256 + 257 * 10);
@@ -235,9 +286,13 @@ static void test_words(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_outputs), cmocka_unit_test(test_gradients),
-        cmocka_unit_test(test_norms),   cmocka_unit_test(test_kernels),
+        cmocka_unit_test(test_outputs),
+        cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_norms),
+        cmocka_unit_test(test_kernels),
         cmocka_unit_test(test_words),
+        cmocka_unit_test(test_column_sums),
+        cmocka_unit_test(test_start_before_relu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -502,7 +502,7 @@ static void test_refused(void **state) {
     REFUSE(momentum, 1.0);
     REFUSE(decay, -1.0);
     REFUSE(chunk, 1U << 21);
-    REFUSE(shift, 5000);
+    REFUSE(shift, 1001);
     REFUSE(average_decay, 1.0);
     REFUSE(schedule, DPA_RATE_STEPS);
 }
