@@ -5,6 +5,7 @@
 
 #include "estimate/losses/epsilon_star.h"
 #include "math/dist.h"
+#include "math/logspace.h"
 #include "tradeoff/tradeoff.h"
 
 static void draw(const dpa_mixture *m, uint64_t seed, double *x, size_t count) {
@@ -30,7 +31,7 @@ static void block_functions(void **state) {
         memcpy(e, x, sizeof e);
         memcpy(l, y, sizeof l);
         dpa__block_exp(e);
-        dpa__block_log(l);
+        dpa__logs(l, DPA__BLOCK, l);
         for (size_t i = 0; i < DPA__BLOCK; ++i) {
             assert_true(fabs(e[i] - exp(x[i])) <= 4e-16 * exp(x[i]));
             assert_true(fabs(l[i] - log(y[i])) <= 4e-16 * fmax(log(y[i]), 0.1));

@@ -448,10 +448,8 @@ enum { DPA__BLOCK = 128 };
  * log-likelihood is returned. */
 double dpa__mixture_block(const dpa__mixture_terms *terms, const double *x, const double *weight,
                           dpa__moments *sum);
-/* exp or log of every number of a block, in place: of numbers ≤ 0, of numbers in [1, 2⁵²). For
- * tests. */
+/* exp of every number of a block, in place: of numbers ≤ 0. For tests. */
 void dpa__block_exp(double *x);
-void dpa__block_log(double *x);
 
 /* EM from the start given in *m on a weighted sample, `most` steps at most; log-likelihoods go to
  * `trace` when it is not NULL (room for `most` numbers). Each step goes to `watch` unless NULL. */

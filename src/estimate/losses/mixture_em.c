@@ -21,10 +21,8 @@
  * instructions: per component and point one exponential, per point one logarithm.
  *
  * The exponential of x ≤ 0: x = n·log 2 + r, |r| ≤ log(2)/2, e^r by its series to r¹³ (the rest is
- * below 5e-18), 2^n added to the exponent's bits. The logarithm of x in [1, 2⁵²): x = m·2^n with m
- * in [√½, √2), log m = 2·atanh((m−1)/(m+1)) by its series. Both are within 4e-16 (tests). Below
- * LEAST the exponential stays at e^LEAST, 1e-304. Sums run over DPA_LANES lanes, so all
- * instruction sets give the same bytes. */
+ * below 5e-18), 2^n added to the exponent's bits: within 4e-16 (tests). Below LEAST it stays at
+ * e^LEAST, 1e-304. Sums run over DPA_LANES lanes, so all instruction sets give the same bytes. */
 
 /* Adding this to a small number leaves the nearest integer in the lowest bits. */
 static const double ROUND = 6755399441055744.0; /* 1.5·2⁵² */
@@ -55,33 +53,9 @@ static inline double exponential(double x) {
     return dpa__of_bits(dpa__bits_of(1.0 + p) + (dpa__bits_of(shifted) << 52));
 }
 
-static inline double logarithm(double x) {
-    const uint64_t root_half = UINT64_C(0x3fe6a09e667f3bcd), fraction = UINT64_C(0xfffffffffffff);
-    const uint64_t above = dpa__bits_of(x) - root_half;
-    const uint64_t exponent = above >> 52; /* x ≥ 1: it is ≥ 0 */
-    const double m = dpa__of_bits((above & fraction) + root_half);
-    const double n = dpa__of_bits(dpa__bits_of(ROUND) + exponent) - ROUND;
-    const double s = (m - 1.0) / (m + 1.0), q = s * s;
-    double p = 1.0 / 21;
-    p = p * q + 1.0 / 19;
-    p = p * q + 1.0 / 17;
-    p = p * q + 1.0 / 15;
-    p = p * q + 1.0 / 13;
-    p = p * q + 1.0 / 11;
-    p = p * q + 1.0 / 9;
-    p = p * q + 1.0 / 7;
-    p = p * q + 1.0 / 5;
-    p = p * q + 1.0 / 3;
-    return n * LN2_HIGH + (2.0 * s + (2.0 * s * q * p + n * LN2_LOW));
-}
-
 DPA_CLONES void dpa__block_exp(double *x) {
     keep_above_least(x);
     for (size_t i = 0; i < DPA__BLOCK; ++i) x[i] = exponential(x[i]);
-}
-
-DPA_CLONES void dpa__block_log(double *x) {
-    for (size_t i = 0; i < DPA__BLOCK; ++i) x[i] = logarithm(x[i]);
 }
 
 /* Adds the lanes pairwise. */
@@ -132,9 +106,10 @@ DPA_CLONES double dpa__mixture_block(const dpa__mixture_terms *t, const double *
         sum[j].first += m.first;
         sum[j].second += m.second;
     }
+    dpa__logs(total, DPA__BLOCK, total);
     for (size_t i = 0; i < DPA__BLOCK; i += DPA_LANES)
         for (size_t l = 0; l < DPA_LANES; ++l)
-            lane[l] += weight[i + l] * (most[i + l] + logarithm(total[i + l]));
+            lane[l] += weight[i + l] * (most[i + l] + total[i + l]);
     return fold(lane);
 }
 
