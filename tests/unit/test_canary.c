@@ -388,6 +388,19 @@ static void schedules_that_are_refused(void **state) {
     uint64_t out[4];
     dpa_error err = {0};
     assert_ok(dpa__canaries_schedule(canaries, 3, 8, 4, out, NULL));
+    /* once in every fourth, each canary by itself, and the same when asked again */
+    int moved = 0;
+    for (size_t canary = 0; canary < 4; ++canary) {
+        uint64_t again[4];
+        assert_ok(dpa__canaries_schedule(canaries, canary, 4000, 4, out, NULL));
+        assert_ok(dpa__canaries_schedule(canaries, canary, 4000, 4, again, NULL));
+        for (uint64_t part = 0; part < 4; ++part) {
+            assert_in_range(out[part], 1000 * part, 1000 * part + 999);
+            assert_int_equal(out[part], again[part]);
+            moved += out[part] % 1000 != out[0] % 1000;
+        }
+    }
+    assert_true(moved >= 10); /* of 12 */
     assert_int_equal(dpa__canaries_schedule(canaries, 4, 8, 4, out, &err), DPA_BAD_ARGUMENT);
     assert_int_equal(dpa__canaries_schedule(canaries, 0, 8, 0, out, &err), DPA_BAD_ARGUMENT);
     assert_int_equal(dpa__canaries_schedule(canaries, 0, 3, 4, out, &err), DPA_BAD_ARGUMENT);

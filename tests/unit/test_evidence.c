@@ -235,6 +235,7 @@ static void descriptions_that_are_refused(void **state) {
         "{\"kind\": \"scores\", \"training\": {\"q\": -1}}",
         "{\"kind\": \"scores\", \"training\": {\"steps\": 0.5}}",
         "{\"kind\": \"scores\", \"training\": {\"canary_rate\": 0}}",
+        "{\"kind\": \"scores\", \"training\": {\"canary_rate\": 1.5}}",
         "{\"kind\": \"scores\", \"claim\": 3}",
         "{\"kind\": \"scores\", \"claim\": {\"epsilon\": -1}}",
         "{\"kind\": \"scores\", \"claim\": {\"epsilon\": 1, \"delta\": 1}}",
