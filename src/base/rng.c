@@ -6,29 +6,35 @@
 #include <math.h>
 #include <string.h>
 
+enum { WORDS = sizeof((dpa_rng *)0)->block / sizeof(uint32_t) };
+
 void dpa__rng_init(dpa_rng *rng, uint64_t seed, dpa_purpose purpose, uint64_t index) {
     memset(rng, 0, sizeof *rng);
     rng->key[0] = (uint32_t)seed;
     rng->key[1] = (uint32_t)(seed >> 32);
     rng->counter[2] = (uint32_t)index;
     rng->counter[3] = (uint32_t)purpose << 24 | (uint32_t)(index >> 32 & 0xffffffU);
-    rng->used = 4;
+    rng->used = WORDS;
 }
 
-static void next_block(dpa_rng *rng) {
+/* Two blocks at a time: one alone is a chain of products that the processor waits for. */
+static void next_blocks(dpa_rng *rng) {
     philox4x32_ctr_t counter;
     philox4x32_key_t key;
     memcpy(counter.v, rng->counter, sizeof rng->counter);
     memcpy(key.v, rng->key, sizeof rng->key);
-    const philox4x32_ctr_t out = philox4x32(counter, key);
-    memcpy(rng->block, out.v, sizeof rng->block);
-    if (++rng->counter[0] == 0) ++rng->counter[1];
+    for (int i = 0; i < WORDS; i += 4) {
+        const philox4x32_ctr_t out = philox4x32(counter, key);
+        memcpy(rng->block + i, out.v, sizeof out.v);
+        if (++counter.v[0] == 0) ++counter.v[1];
+    }
+    memcpy(rng->counter, counter.v, sizeof rng->counter);
     rng->used = 0;
 }
 
 /* Static, because calls of an exported function are not inlined. */
 static inline uint32_t next_word(dpa_rng *rng) {
-    if (rng->used == 4) next_block(rng);
+    if (rng->used == WORDS) next_blocks(rng);
     return rng->block[rng->used++];
 }
 

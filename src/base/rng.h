@@ -36,8 +36,8 @@ enum { DPA_RNG_INDEX_BITS = 56 };
 typedef struct dpa_rng {
     uint32_t key[2];
     uint32_t counter[4];
-    uint32_t block[4];  /* the current block's output */
-    unsigned used;      /* words of the block already returned */
+    uint32_t block[8];  /* the output of the current two blocks */
+    unsigned used;      /* words of them already returned */
     unsigned has_spare; /* the second normal of a Box–Muller pair is waiting */
     double spare;
 } dpa_rng;
