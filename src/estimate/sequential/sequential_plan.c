@@ -353,9 +353,9 @@ enum { CELLS = DPA__BINS * DPA__BINS, HALF = DPA__BINS / 2 };
 typedef double half __attribute__((vector_size(sizeof(double) * HALF), aligned(8), may_alias));
 
 typedef struct market {
-    uint64_t bets;
-    double chance[CELLS];
+    _Alignas(64) double chance[CELLS];
     double pay[DPA__BETS][CELLS];
+    uint64_t bets;
 } market;
 
 static void open_market(const planner *p, const dpa__stage *stage, const double *deltas,
@@ -393,18 +393,18 @@ DPA_CLONES static void find_wealth(const market *m, const dpa__stage *stage, dou
 
 /* E[pay_j/wealth]. */
 DPA_CLONES static void find_ratios(const market *m, const double *wealth, double *ratio) {
-    half sum[DPA__BETS][2] = {{{0}}};
-    for (uint64_t cell = 0; cell < DPA__BINS * (m->bets + 1); cell += DPA__BINS) {
-        const half first = *half_at(&m->chance[cell]) / *half_at(&wealth[cell]);
-        const half second = *half_at(&m->chance[cell + HALF]) / *half_at(&wealth[cell + HALF]);
-        for (uint64_t j = 0; j < m->bets; ++j) {
-            sum[j][0] += first * *half_at(&m->pay[j][cell]);
-            sum[j][1] += second * *half_at(&m->pay[j][cell + HALF]);
-        }
-    }
+    const uint64_t cells = DPA__BINS * (m->bets + 1);
+    _Alignas(64) double weight[CELLS];
+    for (uint64_t cell = 0; cell < cells; cell += HALF)
+        *(half *)&weight[cell] = *half_at(&m->chance[cell]) / *half_at(&wealth[cell]);
     for (uint64_t j = 0; j < m->bets; ++j) {
+        half sum[2] = {{0}};
+        for (uint64_t cell = 0; cell < cells; cell += DPA__BINS) {
+            sum[0] += *half_at(&weight[cell]) * *half_at(&m->pay[j][cell]);
+            sum[1] += *half_at(&weight[cell + HALF]) * *half_at(&m->pay[j][cell + HALF]);
+        }
         ratio[j] = 0;
-        for (int b = 0; b < DPA__BINS; ++b) ratio[j] += sum[j][b / HALF][b % HALF];
+        for (int b = 0; b < DPA__BINS; ++b) ratio[j] += sum[b / HALF][b % HALF];
     }
 }
 
@@ -423,7 +423,8 @@ typedef struct mix {
 static double growth_at(double at_risk, void *user) {
     const mix *x = user;
     const market *m = x->m;
-    double growth = 0, wealth[CELLS];
+    _Alignas(64) double wealth[CELLS];
+    double growth = 0;
     spread(m, x->shape, at_risk, x->stage);
     find_wealth(m, x->stage, wealth);
     dpa__logs(wealth, DPA__BINS * (m->bets + 1), wealth);
@@ -439,7 +440,8 @@ static void find_shape(const market *m, dpa__stage *stage, double *shape) {
     for (uint64_t j = 0; j < m->bets; ++j) shape[j] = 1 / (double)m->bets;
     if (m->bets == 1) return; /* x/x is 1 in every step */
     for (int step = 0; step < COVER_STEPS; ++step) {
-        double wealth[CELLS], ratio[DPA__BETS], sum = 0;
+        _Alignas(64) double wealth[CELLS];
+        double ratio[DPA__BETS], sum = 0;
         spread(m, shape, 0.5, stage);
         find_wealth(m, stage, wealth);
         find_ratios(m, wealth, ratio);
