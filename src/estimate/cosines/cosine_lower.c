@@ -96,21 +96,44 @@ static dpa_cosine_bound bound_at(const problem *q, double t, size_t more) {
  * so the best threshold is an observed cosine. A threshold for the other half needs a margin: if h
  * canaries are above it here, about h ± √(2h) are in another sample. Without it, a large leak would
  * make the highest cosine look best, which no canary of the other half reaches. */
+static size_t unlucky(double hits) {
+    return (size_t)ceil(fmin(hits, 2 * sqrt(2 * hits)));
+}
+
+static size_t stride_of(size_t count) {
+    return (count + MOST_CANDIDATES - 1) / MOST_CANDIDATES;
+}
+
 static dpa_cosine_bound best(const problem *q, int is_for_others) {
-    const size_t n = q->observed.count, stride = (n + MOST_CANDIDATES - 1) / MOST_CANDIDATES;
+    const size_t n = q->observed.count, stride = stride_of(n);
     dpa_cosine_bound top = bound_at(q, q->observed.sorted[0], 0);
     for (size_t i = 0; i < n; i += stride) {
-        const double hits = (double)(n - i);
-        const size_t unlucky = is_for_others ? (size_t)ceil(fmin(hits, 2 * sqrt(2 * hits))) : 0;
-        const dpa_cosine_bound b = bound_at(q, q->observed.sorted[i], unlucky);
+        const size_t more = is_for_others ? unlucky((double)(n - i)) : 0;
+        const dpa_cosine_bound b = bound_at(q, q->observed.sorted[i], more);
         if (b.epsilon > top.epsilon) top = b;
     }
     return top;
 }
 
+/* As `best` for others, from the highest cosine down: the false positive rate rises, so that of the
+ * last bound and the new limit of the other rate tell most candidates not to be it. */
 double dpa__cosine_learn(double *sorted, size_t count, double delta, const dpa__missed *limit) {
     const problem q = {.observed = {sorted, count}, .delta = delta, .limit = limit};
-    return best(&q, 1).threshold;
+    const double rounding = 1e-9, most = log_one_minus(delta, 0);
+    const size_t stride = stride_of(count);
+    const dpa_cosine_bound lowest = bound_at(&q, sorted[0], 0);
+    dpa_cosine_bound top = lowest, last = {.log_fpr = -HUGE_VAL};
+    for (size_t i = (count - 1) / stride * stride;; i -= stride) {
+        size_t more = unlucky((double)(count - i)), missing = i + more;
+        while (missing > more && sorted[missing - more - 1] == sorted[i]) --missing;
+        const dpa__missed *missed = &limit[missing < count ? missing : count];
+        if (fmax(most - missed->log_fnr, missed->log_rest - last.log_fpr) + rounding >
+            top.epsilon) {
+            last = bound_at(&q, sorted[i], more);
+            if (last.epsilon > lowest.epsilon && last.epsilon >= top.epsilon) top = last;
+        }
+        if (i == 0) return top.threshold;
+    }
 }
 
 static dpa_status shuffled(const double *x, size_t count, uint64_t seed, uint64_t which,
