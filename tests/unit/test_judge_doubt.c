@@ -207,6 +207,28 @@ static void failed_scores_at_the_top(void **state) {
     dpa__evidence_clear(&e);
 }
 
+/* A dimension that somebody told is doubted where the cosines scatter otherwise; files of canaries,
+ * which have their seed, and games are believed. */
+static void a_dimension_that_was_told(void **state) {
+    (void)state;
+    for (int from = 0; from < 3; ++from) {
+        dpa_evidence e;
+        double cosines[40];
+        for (int i = 0; i < 40; ++i)
+            cosines[i] = 0.1 * dpa__norm_quantile((i + 0.5) / 40, DPA_LOWER);
+        dpa__evidence_init(&e, DPA_EVIDENCE_COSINES);
+        e.design = DPA_ONE_RUN;
+        e.dim = 1000; /* they are those of a hundred */
+        assert_ok(dpa_evidence_copy(&e, "final", cosines, 40, NULL));
+        if (from == 1) assert_ok(dpa_evidence_fact(&e, "canary_seed", 1, NULL));
+        if (from == 2) (void)snprintf(e.game, sizeof e.game, "federated");
+        dpa_report *report = judged(&e, NULL, NULL);
+        assert_int_equal(report->verdict.contradictions, from == 0);
+        dpa_report_free(report);
+        dpa__evidence_clear(&e);
+    }
+}
+
 /* Coins of a known rate: canaries are left out until the others are fair, and those decide. Fair
  * coins that are declared unfair raise a doubt. */
 static void coins_of_a_known_rate(void **state) {
@@ -359,6 +381,7 @@ int main(void) {
         cmocka_unit_test(copied_rows),
         cmocka_unit_test(one_seed_for_all),
         cmocka_unit_test(one_list_for_both),
+        cmocka_unit_test(a_dimension_that_was_told),
         cmocka_unit_test(coins_of_a_known_rate),
         cmocka_unit_test(reversed_scores),
         cmocka_unit_test(failing_that_depends_on_the_record),
