@@ -156,4 +156,16 @@ assert abs(g[2] - s @ e / np.linalg.norm(e)) < 1e-7 and g[2] > 0.4 > abs(np.dele
 assert np.load('largest.npy')[2] == g[2]" || fail "cosines of signs"
 run 0 cosines g.npy --dim 700 --direction signs --json
 near "all('sign-canaries' in r['assumptions'] for r in j['results'])" 1 0
+
+# a state that has only sums over known rounds, as the library writes it: there are no largest cosines to show
+/usr/bin/python3 - <<'PY' || fail "a state without rounds"
+import struct, zlib
+b = bytearray(open("signs", "rb").read())
+b[48:56] = bytes(8)
+for i in range(11):
+    b[72 + 24 * i : 80 + 24 * i] = struct.pack("<d", float("-inf"))
+open("none", "wb").write(b[:-4] + struct.pack("<I", zlib.crc32(b[:-4])))
+PY
+run 3 canaries largest --state none
+says err "none: has no cosines with rounds"
 finish
