@@ -58,7 +58,7 @@ double dpa__logit(double p) {
 
 /* x = 2^k (1+f) with 1+f in [√½, √2); log(1+f) = f − f²/2 + s(f²/2 + R), s = f/(2+f), R the
  * polynomial in s² of Sun's fdlibm (e_log.c, 1993). k enters as the low bits of 2⁵² + k. */
-DPA_CLONES void dpa__logs(const double *x, size_t count, double *out) {
+DPA_CLONES static void logs(const double *x, size_t count, double *out) {
     const uint64_t root_half = 0x3FE6A09E667F3BCD, one = 0x3FF0000000000000;
     for (size_t i = 0; i < count; ++i) {
         const uint64_t bits = dpa__bits_of(x[i]) + (one - root_half);
@@ -74,6 +74,10 @@ DPA_CLONES void dpa__logs(const double *x, size_t count, double *out) {
         const double rest = s * (half_square + (odd + even)) + k * 1.90821492927058770002e-10;
         out[i] = k * 6.93147180369123816490e-01 - ((half_square - rest) - f);
     }
+}
+
+void dpa__logs(const double *x, size_t count, double *out) {
+    logs(x, count, out);
 }
 
 double dpa__sum_get(const dpa__sum *sum) {
