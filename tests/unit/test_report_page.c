@@ -121,6 +121,41 @@ static void only_a_bound_has_plain_words(void **state) {
     }
 }
 
+/* The number of a test whose assumption the data contradict is shown in the table alone, as void.
+ */
+static void a_void_number_is_not_quoted(void **state) {
+    static const char *const doubts[] = {"", "{'assumption': 'independent-runs', 'reason': 'r'}"};
+    (void)state;
+    for (int is_void = 0; is_void < 2; ++is_void) {
+        char json[1000];
+        (void)snprintf(json, sizeof json,
+                       "{'dpaudit': '1', 'command': 'scores', 'delta': 1e-5, 'verdict': {'state': "
+                       "'%s', 'claim': {'epsilon': 1, 'sigma': 2, 'delta': 1e-5}, 'epsilon_lower': "
+                       "3, 'p_value': 0.5, 'contradicted': [%s]}, 'quality': {'balanced_accuracy': "
+                       "{'value': 0.75}}, 'results': [{'role': 'primary', 'guarantee': "
+                       "'confidence', 'method': 'cp', 'epsilon_lower': 3, 'parameter': {'name': "
+                       "'sigma', 'lower': 0.4}, 'assumptions': ['independent-runs', "
+                       "'family-dp']}]}",
+                       is_void ? "inconclusive" : "refuted", doubts[is_void]);
+        static const char *const quoted[] = {
+            "no promise below",  "The attack of this audit", "<dt>ε at least", "<dt>p-value",
+            "<dt>noise σ shown", "The headline holds if:",   "● confidence"};
+        static const char *const instead[] = {"What was observed does not count",
+                                              "The test stands on:", "✗ void",
+                                              "Here it decides nothing"};
+        char *page = page_of((const char *const[]){json}, NULL, 1);
+        for (size_t i = 0; i < sizeof quoted / sizeof *quoted; ++i)
+            (is_void ? has_not : has)(page, quoted[i]);
+        for (size_t i = 0; i < sizeof instead / sizeof *instead; ++i)
+            (is_void ? has : has_not)(page, instead[i]);
+        has(page, "<dt>noise σ promised");
+        has(page,
+            is_void ? "each <strong>(✗ the data contradict this)</strong></li>" : "each</li>");
+        has(page, "definition itself</li>");
+        free(page);
+    }
+}
+
 /* ── marks and titles ────────────────────────────────────────────────────────────────── */
 
 static void marks(void **state) {
@@ -361,11 +396,17 @@ static void names_of_audits(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(how_often_right), cmocka_unit_test(only_a_bound_has_plain_words),
-        cmocka_unit_test(marks),           cmocka_unit_test(titles),
-        cmocka_unit_test(cells),           cmocka_unit_test(facts),
-        cmocka_unit_test(long_tables),     cmocka_unit_test(labels),
-        cmocka_unit_test(basis),           cmocka_unit_test(tiles),
+        cmocka_unit_test(how_often_right),
+        cmocka_unit_test(only_a_bound_has_plain_words),
+        cmocka_unit_test(a_void_number_is_not_quoted),
+        cmocka_unit_test(marks),
+        cmocka_unit_test(titles),
+        cmocka_unit_test(cells),
+        cmocka_unit_test(facts),
+        cmocka_unit_test(long_tables),
+        cmocka_unit_test(labels),
+        cmocka_unit_test(basis),
+        cmocka_unit_test(tiles),
         cmocka_unit_test(names_of_audits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,6 +35,8 @@ typedef struct dpa__html_part {
     const char *path;
 } dpa__html_part;
 
+/* 1 if the data contradict what the deciding test stands on: then its number says nothing. */
+int dpa__html_is_void(const json_t *result);
 /* "✗ Claim refuted": the verdict as a mark that does not rely on colour. */
 const char *dpa__html_mark(const json_t *result);
 /* What was done to what, as a heading: "White-box game: run.yaml", "Audit of attack scores:

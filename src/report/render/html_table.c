@@ -66,10 +66,12 @@ static void add_standing(dpa__text *out, const json_t *item) {
                      standing);
 }
 
-static void add_cell(dpa__text *out, const json_t *item, const column *c) {
+static void add_cell(dpa__text *out, const json_t *item, const column *c, int is_void) {
     const json_t *parameter = json_object_get(item, c->key);
     dpa__text_add(out, c->kind == WORD || c->kind == STANDING ? "<td>" : "<td class=\"number\">");
-    if (c->kind == STANDING)
+    if (c->kind == STANDING && is_void)
+        dpa__text_add(out, "✗ void");
+    else if (c->kind == STANDING)
         add_standing(out, item);
     else if (!has(item, c))
         dpa__text_add(out, "");
@@ -88,15 +90,15 @@ static void add_cell(dpa__text *out, const json_t *item, const column *c) {
     dpa__text_add(out, "</td>");
 }
 
-static void add_row(dpa__text *out, const json_t *item, const int *used, int best) {
+static void add_row(dpa__text *out, const json_t *item, const int *used, int best, int is_void) {
     const char *standing = dpa__standing_of(item);
     dpa__text_printf(out, "<tr class=\"%s%s\">", standing, best ? " best" : "");
     for (int c = 0; c < COLUMNS; ++c)
-        if (used[c]) add_cell(out, item, &columns[c]);
+        if (used[c]) add_cell(out, item, &columns[c], best && is_void);
     dpa__text_add(out, "</tr>\n");
 }
 
-static void add_table(dpa__text *out, const json_t *results) {
+static void add_table(dpa__text *out, const json_t *results, int is_void) {
     const json_t *best = dpa__headline_of(results);
     int used[COLUMNS];
     size_t index;
@@ -112,20 +114,23 @@ static void add_table(dpa__text *out, const json_t *results) {
                 columns[c].title);
     }
     dpa__text_add(out, "</tr></thead><tbody>\n");
-    json_array_foreach(results, index, item) add_row(out, item, used, item == best);
+    json_array_foreach(results, index, item) add_row(out, item, used, item == best, is_void);
     dpa__text_add(out, "</tbody></table></div>\n");
 }
 
 void dpa__html_bounds(dpa__text *out, const dpa__html_part *part) {
     const json_t *results = json_object_get(part->result, "results");
-    const int level = part->level + 1;
+    const int level = part->level + 1, is_void = dpa__html_is_void(part->result);
     if (json_array_size(results) == 0) return;
     dpa__text_printf(out, "<section><h%d>Results</h%d>\n", level, level);
     dpa__html_charts(out, part, "bounds");
-    add_table(out, results);
+    add_table(out, results, is_void);
     dpa__text_add(out, "<p class=\"small\">The row in bold is the test that decides, named before "
-                       "the data were looked at. All others are shown: what would follow under "
-                       "other assumptions, posterior probabilities, estimates.</p>\n</section>\n");
+                       "the data were looked at. ");
+    if (is_void)
+        dpa__text_add(out, "Here it decides nothing: the data contradict what it stands on. ");
+    dpa__text_add(out, "All others are shown: what would follow under other assumptions, posterior "
+                       "probabilities, estimates.</p>\n</section>\n");
 }
 
 /* ── evidence and provenance ─────────────────────────────────────────────────────────── */

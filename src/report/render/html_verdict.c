@@ -12,6 +12,14 @@ static int is_state(const json_t *result, const char *state) {
     return dpa__is_word(json_object_get(result, "verdict"), "state", state);
 }
 
+static const json_t *contradicted_of(const json_t *result) {
+    return json_object_get(json_object_get(result, "verdict"), "contradicted");
+}
+
+int dpa__html_is_void(const json_t *result) {
+    return json_array_size(contradicted_of(result)) > 0;
+}
+
 const char *dpa__html_mark(const json_t *result) {
     if (!json_is_object(json_object_get(result, "verdict")))
         return dpa__is_word(result, "command", "account") ? "● What the claim means" : "● Result";
@@ -103,6 +111,17 @@ static const char *what_was_used(const char *scope) {
                                                  : "in a training";
 }
 
+/* "After what was shown, no promise below 88 can be kept." */
+static void add_shown(dpa__text *out, double shown, double delta) {
+    if (shown > 0) {
+        dpa__text_add(out, "After what was shown, no promise below ");
+        add_cases(out, most_right(shown, delta));
+        dpa__text_add(out, " can be kept. ");
+    } else {
+        dpa__text_add(out, "This audit shows nothing against any such promise. ");
+    }
+}
+
 static void add_plain_words(dpa__text *out, const json_t *result) {
     const json_t *verdict = json_object_get(result, "verdict");
     const json_t *claim = dpa__claim_of(result);
@@ -125,14 +144,12 @@ static void add_plain_words(dpa__text *out, const json_t *result) {
         add_cases(out, most_right(claimed, isnan(claim_delta) ? delta : claim_delta));
         dpa__text_add(out, ". ");
     }
-    if (shown > 0) {
-        dpa__text_add(out, "After what was shown, no promise below ");
-        add_cases(out, most_right(shown, delta));
-        dpa__text_add(out, " can be kept. ");
-    } else {
-        dpa__text_add(out, "This audit shows nothing against any such promise. ");
-    }
-    if (!isnan(attack)) {
+    if (dpa__html_is_void(result))
+        dpa__text_add(out, "What was observed does not count: the data contradict something that "
+                           "the test stands on.");
+    else
+        add_shown(out, shown, delta);
+    if (!isnan(attack) && !dpa__html_is_void(result)) {
         dpa__text_add(out, "The attack of this audit was right in ");
         add_cases(out, attack);
         dpa__text_add(out, ".");
@@ -191,7 +208,7 @@ static void add_noise_tiles(dpa__text *out, const json_t *result, const json_t *
     const double promised = dpa__number_of(dpa__claim_of(result), "sigma");
     const json_t *parameter = json_object_get(best, "parameter");
     add_tile(out, "noise σ promised", promised, 4);
-    if (dpa__is_word(parameter, "name", "sigma"))
+    if (!dpa__html_is_void(result) && dpa__is_word(parameter, "name", "sigma"))
         add_tile(out, "noise σ shown, at most", dpa__number_of(parameter, "lower"), 4);
 }
 
@@ -199,10 +216,11 @@ static void add_tiles(dpa__text *out, const json_t *result) {
     const json_t *best = dpa__headline_of(json_object_get(result, "results"));
     if (best == NULL) return;
     const int estimate = strcmp(dpa__standing_of(best), "estimate") == 0;
+    const int is_void = dpa__html_is_void(result);
     dpa__text_add(out, "<dl class=\"tiles\">\n");
     if (estimate)
         add_tile(out, "ε, estimated", dpa__number_of(best, "epsilon"), 4);
-    else
+    else if (!is_void)
         add_tile(out, "ε at least", dpa__number_of(best, "epsilon_lower"), 4);
     add_claim_tile(out, dpa__claim_of(result));
     add_noise_tiles(out, result, best);
@@ -212,7 +230,7 @@ static void add_tiles(dpa__text *out, const json_t *result) {
                          dpa__percent_of(dpa__number_of(best, "confidence")).text);
     const json_t *verdict = json_object_get(result, "verdict");
     const json_t *seen = json_object_get(verdict, "would_detect");
-    add_tile(out, "p-value of the claim", dpa__number_of(verdict, "p_value"), 2);
+    if (!is_void) add_tile(out, "p-value of the claim", dpa__number_of(verdict, "p_value"), 2);
     add_tile(out, "would have detected ε", dpa__number_of(seen, "epsilon"), 3);
     add_tile(out, "from too little Gaussian noise", dpa__number_of(seen, "epsilon_gaussian"), 3);
     dpa__text_add(out, "</dl>\n");
@@ -244,15 +262,28 @@ static const char *assumption_sentence(const char *name) {
     return name; /* from a newer version, or invented: shown unchanged */
 }
 
-static void add_assumptions(dpa__text *out, const json_t *best) {
+static int is_contradicted(const json_t *result, const char *name) {
+    size_t index;
+    json_t *one;
+    json_array_foreach(contradicted_of(result), index,
+                       one) if (dpa__is_word(one, "assumption", name)) return 1;
+    return 0;
+}
+
+static void add_assumptions(dpa__text *out, const json_t *result, const json_t *best) {
     const json_t *names = json_object_get(best, "assumptions");
     size_t index;
-    json_t *name;
+    json_t *item;
     if (json_array_size(names) == 0) return;
-    dpa__text_add(out, "<p>The headline holds if:</p>\n<ul>\n");
-    json_array_foreach(names, index, name) {
-        if (json_is_string(name))
-            dpa__html_between(out, "<li>", assumption_sentence(json_string_value(name)), "</li>\n");
+    dpa__text_add(out, dpa__html_is_void(result) ? "<p>The test stands on:</p>\n<ul>\n"
+                                                 : "<p>The headline holds if:</p>\n<ul>\n");
+    json_array_foreach(names, index, item) {
+        const char *name = json_string_value(item);
+        if (name == NULL) continue;
+        dpa__html_between(out, "<li>", assumption_sentence(name), "");
+        dpa__text_add(out, is_contradicted(result, name)
+                               ? " <strong>(✗ the data contradict this)</strong></li>\n"
+                               : "</li>\n");
     }
     dpa__text_add(out, "</ul>\n");
 }
@@ -319,7 +350,7 @@ void dpa__html_basis(dpa__text *out, const dpa__html_part *part) {
     if (best == NULL) return;
     dpa__text_printf(out, "<section><h%d>How sure, and why</h%d>\n<div class=\"columns\"><div>\n",
                      level, level);
-    add_assumptions(out, best);
+    add_assumptions(out, part->result, best);
     dpa__text_add(out, "</div><div>\n");
     add_limits(out, best);
     dpa__text_add(out, "</div></div>\n");
