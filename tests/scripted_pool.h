@@ -80,10 +80,9 @@ static int tear_down(void **state) {
     return rmdir(folder);
 }
 
-/* A pool of one worker, which runs `script` in the folder and lives until its input ends. With its
- * first trial it receives 64 bytes: a brief and what to play. */
-static void open_pool(const char *script, dpa__transport *t) {
-    static const dpa_values no_brief = {0};
+/* A worker that runs `script` in the folder and lives until its input ends. With its first trial it
+ * receives 64 bytes, if the brief is empty: a brief and what to play. */
+static dpa_run_opts options_of(const char *script) {
     static char text[512];
     static const char *words[] = {"/bin/sh", "-c", text, NULL};
     dpa_run_opts opts;
@@ -92,6 +91,13 @@ static void open_pool(const char *script, dpa__transport *t) {
     opts.worker = words;
     opts.workers = 1;
     opts.timeout = 1e6;
+    return opts;
+}
+
+/* A pool of one such worker. */
+static inline void open_pool(const char *script, dpa__transport *t) {
+    static const dpa_values no_brief = {0};
+    const dpa_run_opts opts = options_of(script);
     assert_ok(dpa__pool_open(&opts, &game, NULL, t, &err));
     assert_ok(t->brief(t->self, 0, &no_brief, &err));
 }

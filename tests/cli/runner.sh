@@ -206,6 +206,14 @@ says err "is there a program 'no-such-program'"
 sed -i 's/models: 8/models: 2/' missing.yaml # too few to stop early
 run 4 run missing.yaml
 says err "is there a program 'no-such-program'"
+# The last line it wrote, however it ends lines.
+printf 'printf "first\\r\\nlast\\r\\n\\n" >&2\nexit 5\n' >crlf.sh
+experiment crlf "sh crlf.sh {out} {members}" ""
+run 4 run crlf.yaml
+says err "the command ended with exit code 5: last (dpaudit show --failures has all)"
+printf 'printf only >&2\nexit 5\n' >crlf.sh
+run 4 run crlf.yaml
+says err "the command ended with exit code 5: only (dpaudit show --failures has all)"
 experiment folder "sh odd.sh {trial} {out} exit {members}" ", points: 4"
 run 3 run folder.yaml # a key twice
 for bad in 'points: 0' 'models: 1' 'queries: 9' 'challenge: 4' 'timeout: 0' 'design: triangles' 'attack: hope'; do

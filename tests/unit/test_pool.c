@@ -106,6 +106,36 @@ static void progress_of_a_trial(void **state) {
     t.close(t.self);
 }
 
+/* What a trial prints can be read in the folder of its slot while it is played, and is then part of
+ * its outcome. */
+static void log_of_a_trial(void **state) {
+    (void)state;
+    dpa__transport t;
+    dpa__outcome out = {0};
+    char path[256], text[32] = "";
+    open_pool("cat ready && head -c 64 >/dev/null && echo so far >&2 && "
+              "while ! test -e second; do sleep 0.01; done && cat result0",
+              &t);
+    (void)snprintf(path, sizeof path, "%s/0/trial-0.log",
+                   strchr(((dpa__pool *)t.self)->scratch, '=') + 1);
+    assert_ok(t.submit(t.self, 0, 0, 0, &err));
+    for (int waits = 0, some = 0; strcmp(text, "so far\n") != 0; ++waits) {
+        if (waits == 100) fail_msg("nothing is heard: '%s'", text);
+        assert_ok(t.wait(t.self, 0.1, &out, &some, &err));
+        assert_false(some);
+        FILE *from = fopen(path, "r");
+        if (from == NULL) continue;
+        text[fread(text, 1, sizeof text - 1, from)] = '\0';
+        (void)fclose(from);
+    }
+    assert_ok(dpa__file_write(file("second"), "", 0, &err));
+    assert_ok(await_outcome(&t, &out));
+    assert_string_equal(out.said, "so far\n");
+    dpa__outcome_free(&out);
+    assert_int_equal(access(path, F_OK), -1);
+    t.close(t.self);
+}
+
 /* The loop's clock stands still while the scheduler is busy elsewhere; a trial's timeout must not
  * start before the trial. */
 static void time_of_submit(void **state) {
@@ -151,13 +181,49 @@ static void broken_pipes(void **state) {
     assert_int_equal(mute, 1);
 }
 
+/* A worker that ends before it is ready costs an attempt; after the third in a row none is started
+ * any more, and what the last one said is told. */
+static void stillborn(void **state) {
+    (void)state;
+    for (int most = 2; most <= 3; ++most) {
+        dpa__transport t;
+        dpa__outcome out = {0};
+        char script[200];
+        (void)snprintf(script, sizeof script,
+                       "echo x >>second; test $(wc -l <second) -gt %d || "
+                       "{ echo no data >&2; exit 7; }; "
+                       "cat ready && head -c 64 >/dev/null && cat result0",
+                       most);
+        open_pool(script, &t);
+        for (int i = 0; i < most; ++i) {
+            out = play(&t, 0);
+            assert_int_equal(out.status, DPA_IO);
+            assert_true(out.crashed);
+            assert_non_null(strstr(out.error.text, "exit code 7"));
+            dpa__outcome_free(&out);
+        }
+        if (most == 2) {
+            assert_played(&t, 0);
+        } else {
+            assert_ok(t.submit(t.self, 0, 0, 0, &err));
+            assert_int_equal(await_outcome(&t, &out), DPA_IO);
+            assert_non_null(strstr(err.text, "workers end before they are ready: "));
+            assert_non_null(strstr(err.text, "exit code 7: no data"));
+        }
+        t.close(t.self);
+        assert_int_equal(unlink(file("second")), 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(garbage_after_result, set_up, tear_down),
         cmocka_unit_test_setup_teardown(garbage_for_result, set_up, tear_down),
         cmocka_unit_test_setup_teardown(answers_to_other_questions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(progress_of_a_trial, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(log_of_a_trial, set_up, tear_down),
         cmocka_unit_test_setup_teardown(time_of_submit, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(broken_pipes, set_up, tear_down)};
+        cmocka_unit_test_setup_teardown(broken_pipes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(stillborn, set_up, tear_down)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -282,6 +282,20 @@ static void stops(void **state) {
     assert_int_equal(play.played[0][2], 1);
 }
 
+/* The first trial, which only says how long a run would take, can be stopped too. */
+static void stops_first(void **state) {
+    (void)state;
+    dpa_run_opts opts = options();
+    dpa_run_estimate estimate;
+    double limit = 0.0;
+    opts.progress = (dpa_progress){stop_after, &limit};
+    assert_int_equal(dpa_run_estimate_make(&opts, &game, &estimate, &err), DPA_CANCELLED);
+    assert_string_equal(err.text, "stopped");
+    limit = 1.0;
+    assert_ok(dpa_run_estimate_make(&opts, &game, &estimate, &err));
+    assert_int_equal(play.played[0][0], 2); /* nothing was kept of the first */
+}
+
 static void budgets(void **state) {
     (void)state;
     dpa_run_opts opts = options();
@@ -333,14 +347,9 @@ static void names(void **state) {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, fresh, fresh)
 
 int main(void) {
-    const struct CMUnitTest tests[] = {TEST(plays_and_resumes),
-                                       TEST(tries_again),
-                                       TEST(gives_up),
-                                       TEST(outcomes),
-                                       TEST(broken_set_up),
-                                       TEST(nothing_works),
-                                       TEST(stops),
-                                       TEST(budgets),
-                                       TEST(names)};
+    const struct CMUnitTest tests[] = {
+        TEST(plays_and_resumes), TEST(tries_again),   TEST(gives_up), TEST(outcomes),
+        TEST(broken_set_up),     TEST(nothing_works), TEST(stops),    TEST(stops_first),
+        TEST(budgets),           TEST(names)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

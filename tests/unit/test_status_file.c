@@ -60,6 +60,13 @@ static void read_elsewhere(void **state) {
     assert_ok(dpa_run_status_read(store, &s, &err));
     assert_int_equal(s.stalled, 1);
     assert_between(s.left, 330, 400);
+    /* stalled: quiet for five trials of 2.5 s, which are slower than the last ten, and a second */
+    write_status("another machine", 4, 12, 22);
+    assert_ok(dpa_run_status_read(store, &s, &err));
+    assert_int_equal(s.stalled, 0);
+    write_status("another machine", 4, 14, 24);
+    assert_ok(dpa_run_status_read(store, &s, &err));
+    assert_int_equal(s.stalled, 1);
     write_status("another machine", 31, 40, 110); /* silent for longer than half a minute */
     assert_ok(dpa_run_status_read(store, &s, &err));
     assert_int_equal(s.state, DPA_RUN_KILLED);

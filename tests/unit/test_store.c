@@ -181,6 +181,18 @@ static void ends_without_numbers(void **state) {
     assert_true(ends[0] == DPA_TRIAL_PLAYED && ends[3] == DPA_TRIAL_NONE);
     assert_int_equal(ends[4], DPA_TRIAL_LOST);
     for (int i = 0; i < 6; ++i) dpa_values_free(&items[i]);
+    /* An end that there is not is damage, though the sum is that of a lost trial. */
+    static const char *const bends[] = {"UPDATE trial SET ended=4 WHERE number=4",
+                                        "UPDATE trial SET ended=0 WHERE number=4",
+                                        "UPDATE trial SET ended=3 WHERE number=4"};
+    for (int k = 0; k < 3; ++k) {
+        assert_ok(dpa__store_execute(store, bends[k], "x", &err));
+        memset(ends, 0, sizeof ends);
+        assert_ok(dpa__store_load(store, key_a, items, ends, 6, &loaded, &damaged, &err));
+        assert_int_equal(damaged, k < 2 ? 2 : 1);
+        assert_int_equal(ends[4], k < 2 ? DPA_TRIAL_NONE : DPA_TRIAL_LOST);
+        for (int i = 0; i < 6; ++i) dpa_values_free(&items[i]);
+    }
     assert_ok(dpa__store_forget(store, row, UINT64_MAX, &err));
     memset(ends, 0, sizeof ends);
     assert_ok(dpa__store_load(store, key_a, items, ends, 6, &loaded, &damaged, &err));
