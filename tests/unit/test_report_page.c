@@ -58,13 +58,13 @@ static char *judged(double shown, double claimed, double delta, const char *more
     static char json[1000];
     char claim[200] = "";
     if (!isnan(claimed))
-        (void)snprintf(claim, sizeof claim, "'claim': {'epsilon': %.17g, 'delta': %.17g},", claimed,
-                       delta);
-    (void)snprintf(json, sizeof json,
-                   "{'dpaudit': '1', 'command': 'scores', 'delta': %.17g, 'verdict': {'state': "
-                   "'not-refuted', %s 'epsilon_lower': %.17g}, 'results': [{'role': 'primary', "
-                   "'guarantee': 'confidence', 'method': 'cp', 'epsilon_lower': %.17g}]%s}",
-                   delta, claim, shown, shown, more);
+        (void)dpa__print(claim, sizeof claim, "'claim': {'epsilon': %.17g, 'delta': %.17g},",
+                         claimed, delta);
+    (void)dpa__print(json, sizeof json,
+                     "{'dpaudit': '1', 'command': 'scores', 'delta': %.17g, 'verdict': {'state': "
+                     "'not-refuted', %s 'epsilon_lower': %.17g}, 'results': [{'role': 'primary', "
+                     "'guarantee': 'confidence', 'method': 'cp', 'epsilon_lower': %.17g}]%s}",
+                     delta, claim, shown, shown, more);
     return json;
 }
 
