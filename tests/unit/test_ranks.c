@@ -142,7 +142,7 @@ static struct {
     int hellos, outcomes;
     dpa__packet_head hello, outcome;
     char words[256];
-    double value;
+    double value, far[4];
     dpa_error error;
 } heard;
 
@@ -156,8 +156,10 @@ static void as_rank_0(int rank, const parcel *p) {
         heard.hello = head;
         (void)snprintf(heard.words, sizeof heard.words, "%.*s", (int)head.said, (const char *)rest);
         deliver(0, (dpa__packet_head){.kind = DPA__PACKET_BRIEF, .values = 1}, &brief, "");
-        deliver(0, (dpa__packet_head){.kind = DPA__PACKET_PLAY}, NULL, "");
+        deliver(0, (dpa__packet_head){.kind = DPA__PACKET_PLAY, .slot = 1}, NULL, "");
     }
+    if (head.kind == DPA__PACKET_ALIVE && head.values == 4)
+        memcpy(heard.far, rest, sizeof heard.far);
     if (head.kind == DPA__PACKET_OUTCOME) {
         ++heard.outcomes;
         heard.outcome = head;
@@ -169,12 +171,12 @@ static void as_rank_0(int rank, const parcel *p) {
     }
 }
 
-/* It says who it is, tells its worker the brief and the trial, and sends back what becomes of it.
- */
+/* It says who it is, tells its second worker the brief and the trial, and sends back how far that
+ * is and what becomes of it. */
 static void serves(void **state) {
     (void)state;
     static const char *const scripts[] = {
-        "cat ready && head -c 72 >second && cat result0",
+        "cat ready && head -c 72 >second && cat progress0 && sleep 2.5 && cat result0",
         "cat ready && head -c 72 >/dev/null && echo oh no >&2 && exit 7"};
     for (int fails = 0; fails < 2; ++fails) {
         dpa_run_opts opts = options_of(scripts[fails]);
@@ -182,19 +184,20 @@ static void serves(void **state) {
         dpa__text keys = {0};
         (void)snprintf(store, sizeof store, "%s", file("store"));
         opts.store = store;
+        opts.workers = 2;
         memset(&heard, 0, sizeof heard);
         dpa_ranks *ranks = join(1, as_rank_0);
         assert_ok(dpa_ranks_serve(ranks, &opts, &game, &err));
         dpa_ranks_leave(ranks);
         assert_int_equal(ends, 1);
         assert_true(heard.hellos == 1 && heard.outcomes == 1);
-        assert_int_equal(heard.hello.slot, 1);
+        assert_int_equal(heard.hello.slot, 2);
         (void)gethostname(host, sizeof host - 1);
         assert_ok(dpa__wire_keys(&game, &keys, &err));
         (void)snprintf(want, sizeof want, "%s\n%s", host, keys.data);
         dpa__text_free(&keys);
         assert_string_equal(heard.words, want);
-        assert_true(heard.outcome.slot == 0 && heard.outcome.index == 0);
+        assert_true(heard.outcome.slot == 1 && heard.outcome.index == 0);
         assert_int_equal(heard.outcome.retired, 0);
         assert_int_equal(heard.outcome.crashed, fails);
         assert_int_equal(heard.outcome.status, fails ? DPA_IO : DPA_OK);
@@ -204,6 +207,8 @@ static void serves(void **state) {
             continue;
         }
         assert_true(heard.value == 42.0);
+        assert_true(heard.far[0] == 0 && heard.far[1] == 0);
+        assert_true(heard.far[2] == 3 && heard.far[3] == 10);
         dpa__message m;
         size_t used = 0;
         double brief = 0.0;
@@ -399,6 +404,7 @@ static void refused(void **state) {
 }
 
 int main(void) {
+    (void)alarm(120); /* a rank that never ends has failed */
     const struct CMUnitTest tests[] = {cmocka_unit_test(packets),
                                        cmocka_unit_test_setup_teardown(serves, set_up, tear_down),
                                        cmocka_unit_test_setup_teardown(leads, set_up, tear_down),

@@ -53,7 +53,9 @@ static void fill(dpa_store *store) {
                                 .said = words_of(LENGTHS - 1 - i),
                                 .place = "hydra"};
         assert_ok(dpa__store_put(store, row, key, &end, &err));
-        const dpa__failure failure = {i, "it broke", words_of(i), "hydra", i % 2 == 0};
+        char reason[5001]; /* long where the words are short */
+        (void)snprintf(reason, sizeof reason, "%s", words_of(LENGTHS - 1 - i));
+        const dpa__failure failure = {i, reason, words_of(i), "hydra", i % 2 == 0};
         assert_ok(dpa__store_put_failure(store, row, &failure, &err));
     }
     assert_ok(dpa__store_commit(store, &err));
@@ -71,7 +73,7 @@ static int see_trial(void *user, const dpa_store_entry *e) {
 }
 
 static int see_failure(void *user, const dpa_store_entry *e) {
-    assert_string_equal(e->reason, "it broke");
+    assert_string_equal(e->reason, words_of(LENGTHS - 1 - e->index));
     assert_string_equal(e->said, words_of(e->index));
     assert_string_equal(e->place, "hydra");
     assert_int_equal(e->machine, e->index % 2 == 0);
@@ -114,6 +116,34 @@ static void keeps_lengths(void **state) {
     assert_int_not_equal(access(from, F_OK), -1); /* and nothing is taken away */
 }
 
+static int see_length(void *user, const dpa_store_entry *e) {
+    *(size_t *)user = strlen(e->reason);
+    return 0;
+}
+
+/* A store without trials, where only the failure's own texts make room. */
+static void long_reason(void **state) {
+    (void)state;
+    static char reason[200001];
+    int64_t row = 0;
+    size_t length = 0;
+    dpa_store *store = NULL;
+    dpa_rescued found;
+    memset(reason, 'r', sizeof reason - 1);
+    const dpa__stage_row stage = {key, NULL, "audit.yaml", 0, LENGTHS};
+    const dpa__failure failure = {0, reason, NULL, NULL, 1};
+    assert_ok(dpa_store_open(from, DPA_STORE_WRITE, &store, &err));
+    assert_ok(dpa__store_stage(store, &stage, &row, &err));
+    assert_ok(dpa__store_put_failure(store, row, &failure, &err));
+    dpa_store_close(store);
+    assert_ok(dpa_store_rescue(from, to, NULL, &found, &err));
+    assert_int_equal(found.failures, 1);
+    assert_ok(dpa_store_open(to, DPA_STORE_READ, &store, &err));
+    assert_ok(dpa_store_failures(store, NULL, see_length, &length, &err));
+    dpa_store_close(store);
+    assert_int_equal(length, sizeof reason - 1);
+}
+
 /* Rows that differ from a stage, a trial or a failure in the kind of one column. */
 static void other_rows(void **state) {
     (void)state;
@@ -152,6 +182,7 @@ static void other_rows(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(keeps_lengths, clean, clean),
+                                       cmocka_unit_test_setup_teardown(long_reason, clean, clean),
                                        cmocka_unit_test_setup_teardown(other_rows, clean, clean)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,6 +19,7 @@ static struct {
     int broken[2][8];   /* the trainer itself fails */
     int played[2][8];
     int ends[4]; /* of the second stage, as gather saw them */
+    int slow;    /* the first trial takes 60 ms */
     int strict;  /* gather needs every trial */
     int offset;  /* part of the key, so another value is another game */
 } play;
@@ -48,6 +49,7 @@ static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_val
                         dpa_values *out, dpa_error *error) {
     (void)game;
     ++play.played[stage][index];
+    if (play.slow && stage == 0 && index == 0) (void)usleep(60000);
     int *left = &play.failures[stage][index];
     if (*left != 0) {
         if (*left > 0) --*left;
@@ -142,6 +144,7 @@ static void plays_and_resumes(void **state) {
     assert_ok(dpa_run_estimate_make(&opts, &game, &estimate, &err));
     assert_true(estimate.planned == 12 && estimate.stored == 1 && estimate.timed);
     assert_true(estimate.bytes >= 11 * sizeof(double) && estimate.trial_seconds >= 0);
+    assert_true(estimate.trial_seconds > 0);
     assert_true(estimate.seconds == ceil(11.0 / (double)estimate.workers) * estimate.trial_seconds);
     assert_int_equal(play.played[0][0], 1);
     assert_true(sum_of(&opts, 12, &s) == whole);
@@ -296,6 +299,21 @@ static void stops_first(void **state) {
     assert_int_equal(play.played[0][0], 2); /* nothing was kept of the first */
 }
 
+/* The duration of a trial is the mean of all that were played, whatever the last one took. */
+static void mean_duration(void **state) {
+    (void)state;
+    dpa_run_opts opts = options();
+    dpa_run_summary s;
+    dpa_run_status now;
+    char file[96];
+    play.slow = 1;
+    assert_true(sum_of(&opts, 12, &s) == whole);
+    assert_ok(dpa_run_status_read(path, &now, &err));
+    assert_between(now.trial_seconds, 0.06 / 12, 1.0);
+    (void)snprintf(file, sizeof file, "%s.status.json", path);
+    assert_int_equal(unlink(file), 0);
+}
+
 static void budgets(void **state) {
     (void)state;
     dpa_run_opts opts = options();
@@ -350,6 +368,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(plays_and_resumes), TEST(tries_again),   TEST(gives_up), TEST(outcomes),
         TEST(broken_set_up),     TEST(nothing_works), TEST(stops),    TEST(stops_first),
-        TEST(budgets),           TEST(names)};
+        TEST(mean_duration),     TEST(budgets),       TEST(names)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
