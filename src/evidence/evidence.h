@@ -100,6 +100,9 @@ size_t dpa__count_at_least(const double *sorted, size_t count, double x);
  * be sorted. */
 dpa_status dpa__scores_lint_sign(const dpa_scores *scores, dpa_lints *lints, dpa_error *err);
 
+/* The largest number that divides both; of 0 and n it is n. */
+size_t dpa__common_divisor(size_t a, size_t b);
+
 /* Adds the lint "copied-scores" or "shared-scores" if observations seem to be there more than once.
  * The scores must be sorted. */
 dpa_status dpa__scores_lint_copies(const dpa_scores *scores, dpa_lints *lints, dpa_error *err);

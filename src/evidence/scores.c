@@ -142,7 +142,7 @@ dpa_status dpa__scores_lint_sign(const dpa_scores *s, dpa_lints *lints, dpa_erro
 
 enum { ENOUGH = 20 }; /* fewer different scores than these say nothing about copies */
 
-static size_t divisor(size_t a, size_t b) {
+size_t dpa__common_divisor(size_t a, size_t b) {
     while (b > 0) {
         const size_t rest = a % b;
         a = b;
@@ -158,7 +158,7 @@ static size_t copies(const double *sorted, size_t count) {
     for (size_t i = 0, run; i < count && common != 1; i += run) {
         for (run = 1; i + run < count && sorted[i + run] == sorted[i];) ++run;
         if (isinf(sorted[i])) continue; /* trials that failed */
-        common = divisor(common, run);
+        common = dpa__common_divisor(common, run);
         ++different;
     }
     return different < ENOUGH ? 1 : common;

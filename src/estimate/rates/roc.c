@@ -251,22 +251,13 @@ static dpa_status consider(const dpa__objective *o, const dpa__roc *roc, size_t 
     return dpa__member_open(o->model, fmin(b->t, 1e300), &b->at, err);
 }
 
-static size_t common_divisor(size_t a, size_t b) {
-    while (b > 0) {
-        const size_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* Families without a closed form have no cheap value to rank by, so every other corner is compared
  * with the best member, by rough limits first. The order jumps about, so that the best is replaced
  * only a few times. */
 static dpa_status sweep(const dpa__objective *o, const dpa__roc *roc, best *b, dpa_error *err) {
     const levels z = levels_of(o);
     size_t stride = (size_t)(0.6180339887 * (double)roc->count);
-    while (common_divisor(roc->count, stride) != 1) ++stride;
+    while (dpa__common_divisor(roc->count, stride) != 1) ++stride;
     dpa_status status = DPA_OK;
     for (size_t i = 0, k = 0; i < roc->count && status == DPA_OK;
          ++i, k = (k + stride) % roc->count) {
