@@ -53,6 +53,26 @@ static void one_holder(void **state) {
     assert_non_null(strstr(err.text, "cannot write here"));
 }
 
+/* Whoever holds the lock may have signed nothing yet, or more than a lock has room for. */
+static void strange_signatures(void **state) {
+    (void)state;
+    int lock, other;
+    char much[4000], want[4096];
+    memset(much, 'x', sizeof much);
+    assert_ok(dpa__store_lock(store, &lock, &err));
+    assert_int_equal(truncate(lock_name, 0), 0);
+    assert_int_equal(dpa__store_lock(store, &other, &err), DPA_IO);
+    if (strstr(err.text, "another process is running") == NULL) fail_msg("'%s'", err.text);
+    FILE *to = fopen(lock_name, "w");
+    assert_non_null(to);
+    assert_int_equal(fwrite(much, 1, sizeof much, to), sizeof much);
+    (void)fclose(to);
+    assert_int_equal(dpa__store_lock(store, &other, &err), DPA_IO);
+    (void)snprintf(want, sizeof want, "%.95s is running", much);
+    if (strncmp(err.text, want, strlen(want)) != 0) fail_msg("'%s'", err.text);
+    dpa__store_unlock(store, lock);
+}
+
 /* What becomes of a lock that somebody signed and nobody removed, while the notes change. */
 static dpa_status lock_of(const char *holder) {
     int lock;
@@ -100,6 +120,7 @@ static void unseen_holders(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(one_holder),
+                                       cmocka_unit_test(strange_signatures),
                                        cmocka_unit_test(unseen_holders)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -3,6 +3,8 @@
  * gives trials to a rank and hears what becomes of them. The other side is played by the mail. */
 #include "scripted_pool.h"
 
+#include <signal.h>
+
 #include "run/ranks.h"
 
 typedef struct parcel {
@@ -139,7 +141,8 @@ static void packets(void **state) {
 /* ---- A rank that serves ---- */
 
 static struct {
-    int hellos, outcomes;
+    int hellos, outcomes, losses;
+    int is_told_to_end; /* by the batch system, as soon as it has said hello */
     dpa__packet_head hello, outcome;
     char words[256];
     double value, far[4];
@@ -153,6 +156,7 @@ static void as_rank_0(int rank, const parcel *p) {
     if (head.kind == DPA__PACKET_HELLO) {
         const double brief = 2.5;
         ++heard.hellos;
+        if (heard.is_told_to_end) assert_int_equal(raise(SIGTERM), 0);
         heard.hello = head;
         (void)snprintf(heard.words, sizeof heard.words, "%.*s", (int)head.said, (const char *)rest);
         deliver(0, (dpa__packet_head){.kind = DPA__PACKET_BRIEF, .values = 1}, &brief, "");
@@ -160,6 +164,11 @@ static void as_rank_0(int rank, const parcel *p) {
     }
     if (head.kind == DPA__PACKET_ALIVE && head.values == 4)
         memcpy(heard.far, rest, sizeof heard.far);
+    if (head.kind == DPA__PACKET_LOST) {
+        ++heard.losses;
+        memcpy(&heard.error, p->bytes + (size_t)p->size - sizeof heard.error, sizeof heard.error);
+        deliver(0, (dpa__packet_head){.kind = DPA__PACKET_STOP}, NULL, "");
+    }
     if (head.kind == DPA__PACKET_OUTCOME) {
         ++heard.outcomes;
         heard.outcome = head;
@@ -221,6 +230,41 @@ static void serves(void **state) {
         memcpy(&brief, m.payload, sizeof brief);
         assert_true(brief == 2.5);
     }
+}
+
+/* Told to end, it goes on until rank 0 says so. */
+static void told_to_end(void **state) {
+    (void)state;
+    dpa_run_opts opts = options_of("cat ready && head -c 72 >/dev/null && cat result0");
+    char store[128];
+    (void)snprintf(store, sizeof store, "%s", file("store"));
+    opts.store = store;
+    opts.workers = 2;
+    memset(&heard, 0, sizeof heard);
+    heard.is_told_to_end = 1;
+    dpa_ranks *ranks = join(1, as_rank_0);
+    assert_ok(dpa_ranks_serve(ranks, &opts, &game, &err));
+    dpa_ranks_leave(ranks);
+    assert_true(heard.outcomes == 1 && heard.losses == 0 && heard.value == 42.0);
+}
+
+/* Where no worker can be started, it says that it is lost, and why, and then does as it is told. */
+static void cannot_serve(void **state) {
+    (void)state;
+    static const char *words[] = {"/no/such/worker", NULL};
+    dpa_run_opts opts = options_of("true");
+    char store[128];
+    (void)snprintf(store, sizeof store, "%s", file("store"));
+    opts.store = store;
+    opts.worker = words;
+    opts.workers = 2;
+    memset(&heard, 0, sizeof heard);
+    dpa_ranks *ranks = join(1, as_rank_0);
+    assert_int_equal(dpa_ranks_serve(ranks, &opts, &game, &err), DPA_IO);
+    dpa_ranks_leave(ranks);
+    assert_true(heard.hellos == 1 && heard.losses == 1 && heard.outcomes == 0);
+    assert_non_null(strstr(heard.error.text, "/no/such/worker"));
+    assert_string_equal(err.text, heard.error.text);
 }
 
 /* ---- Rank 0 ---- */
@@ -405,11 +449,14 @@ static void refused(void **state) {
 
 int main(void) {
     (void)alarm(120); /* a rank that never ends has failed */
-    const struct CMUnitTest tests[] = {cmocka_unit_test(packets),
-                                       cmocka_unit_test_setup_teardown(serves, set_up, tear_down),
-                                       cmocka_unit_test_setup_teardown(leads, set_up, tear_down),
-                                       cmocka_unit_test_setup_teardown(silent, set_up, tear_down),
-                                       cmocka_unit_test(refuses),
-                                       cmocka_unit_test_setup_teardown(refused, set_up, tear_down)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(packets),
+        cmocka_unit_test_setup_teardown(serves, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(told_to_end, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(cannot_serve, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(leads, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(silent, set_up, tear_down),
+        cmocka_unit_test(refuses),
+        cmocka_unit_test_setup_teardown(refused, set_up, tear_down)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

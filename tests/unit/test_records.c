@@ -456,6 +456,12 @@ static void logs(void **state) {
     dpa__text_free(&seen);
     dpa__live_log_end(&log);
     assert_int_equal(access(found, F_OK), -1);
+    log.index = 18; /* the next trial of the slot has a log of its own */
+    dpa__live_log_add(&log, "next", 4);
+    assert_int_equal(stat(in_folder("x.trials.scratch.rank3/2/trial-18.log"), &info), 0);
+    assert_int_equal(info.st_size, 4);
+    dpa__live_log_end(&log);
+    assert_int_equal(access(in_folder("x.trials.scratch.rank3/2/trial-18.log"), F_OK), -1);
     (void)rmdir(in_folder("x.trials.scratch.rank3/2"));
     (void)rmdir(rank);
     (void)rmdir(scratch);

@@ -7,6 +7,7 @@
 #include "dpaudit/lab/run.h"
 #include "evidence/evidence.h"
 #include "game/rules.h"
+#include "run/store.h"
 
 enum { FIRST = 7, SECOND = 5 };
 
@@ -331,7 +332,9 @@ static void budgets(void **state) {
     const dpa_run_opts good = opts;
     dpa_evidence evidence;
     opts.seconds = 0.0;
+    memset(&evidence, 1, sizeof evidence);
     assert_int_equal(dpa_run_play(&opts, &game, &evidence, &s, &err), DPA_BAD_ARGUMENT);
+    dpa__evidence_clear(&evidence); /* nothing is in it */
     opts = good;
     opts.timeout = -1.0;
     assert_int_equal(dpa_run_play(&opts, &game, &evidence, &s, &err), DPA_BAD_ARGUMENT);
@@ -341,6 +344,23 @@ static void budgets(void **state) {
     opts = good;
     opts.workers = 100000;
     assert_int_equal(dpa_run_play(&opts, &game, &evidence, &s, &err), DPA_BAD_ARGUMENT);
+}
+
+/* Of two stored trials one is damaged: the other is found all the same, and not played again. */
+static void half_damaged(void **state) {
+    (void)state;
+    dpa_run_opts opts = options();
+    dpa_run_summary s;
+    dpa_store *store = NULL;
+    opts.trials = 2;
+    assert_true(sum_of(&opts, 2, &s) == 3.0);
+    assert_ok(dpa_store_open(path, DPA_STORE_WRITE, &store, &err));
+    assert_ok(dpa__store_execute(store, "UPDATE trial SET numbers=zeroblob(8) WHERE number=1", "x",
+                                 &err));
+    dpa_store_close(store);
+    assert_true(sum_of(&opts, 2, &s) == 3.0);
+    assert_true(s.stored == 1 && s.damaged == 1 && s.played == 1);
+    assert_true(play.played[0][0] == 1 && play.played[0][1] == 2);
 }
 
 static void names(void **state) {
@@ -366,8 +386,8 @@ static void names(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(plays_and_resumes), TEST(tries_again),   TEST(gives_up), TEST(outcomes),
-        TEST(broken_set_up),     TEST(nothing_works), TEST(stops),    TEST(stops_first),
-        TEST(mean_duration),     TEST(budgets),       TEST(names)};
+        TEST(plays_and_resumes), TEST(tries_again),   TEST(gives_up),     TEST(outcomes),
+        TEST(broken_set_up),     TEST(nothing_works), TEST(stops),        TEST(stops_first),
+        TEST(mean_duration),     TEST(budgets),       TEST(half_damaged), TEST(names)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

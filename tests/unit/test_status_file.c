@@ -74,6 +74,36 @@ static void read_elsewhere(void **state) {
     assert_true(isnan(s.left));
     (void)unlink(file);
     assert_int_not_equal(dpa_run_status_read(store, &s, &err), DPA_OK); /* no store either */
+    assert_int_equal(s.state, DPA_RUN_NONE);
+}
+
+/* What another program wrote: counts that are missing or no counts are 0, and every trial that is
+ * listed has grown older, as far as there is room. */
+static void read_strange(void **state) {
+    (void)state;
+    dpa_run_status s;
+    dpa__text text = {0};
+    const double now = dpa__wall_clock();
+    dpa__text_printf(&text, "{\"state\": %d, \"host\": \"elsewhere\", \"updated\": %.3f,",
+                     (int)DPA_RUN_RUNNING, now - 10);
+    dpa__text_add(&text, "\"planned\": \"many\", \"done\": -3, \"played\": 1, \"trials\": [");
+    for (int i = 0; i < DPA_RUN_LISTED + 4; ++i)
+        dpa__text_printf(&text, "%s{\"trial\": %d, \"seconds\": %d}", i > 0 ? ", " : "", i, i);
+    dpa__text_add(&text, "]}");
+    assert_ok(dpa__file_write(file, text.data, text.length, &err));
+    dpa__text_free(&text);
+    assert_ok(dpa_run_status_read(store, &s, &err));
+    assert_int_equal(s.planned + s.stored + s.failed + s.workers + s.recent, 0);
+    assert_int_equal(s.played, 1);
+    assert_int_equal(s.trial_count, DPA_RUN_LISTED);
+    for (int i = 0; i < DPA_RUN_LISTED; ++i) {
+        assert_int_equal(s.trials[i].index, i);
+        assert_between(s.trials[i].seconds, i + 9.9, i + 60);
+        assert_string_equal(s.trials[i].place, "");
+    }
+    assert_true(isnan(s.left));
+    assert_int_equal(s.stalled, 0);
+    (void)unlink(file);
 }
 
 /* What is written is read back, but for a run of this machine whose lock nobody holds. */
@@ -118,6 +148,7 @@ static void written(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(read_elsewhere), cmocka_unit_test(written)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(read_elsewhere),
+                                       cmocka_unit_test(read_strange), cmocka_unit_test(written)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
