@@ -2,7 +2,8 @@
 # Runs over three ranks of an MPI job: the same bytes as without, whatever is killed on the way.
 . "$(dirname "$0")/lib/check.bash"
 "$DPAUDIT" --version | grep -q MPI || fail "--version does not say whether there is MPI"
-"$DPAUDIT" --version | grep -q "without the MPI" && { echo "SKIPPED: built without MPI"; exit 77; }
+[ -e "${DPAUDIT%/*}/../lib/dpaudit/mpi.so" ] || { echo "SKIPPED: built without MPI"; exit 77; }
+"$DPAUDIT" --version | grep -q "without the MPI" && fail "--version does not see the MPI module"
 command -v mpirun >/dev/null || { echo "SKIPPED: mpirun is not here"; exit 77; }
 export NO_COLOR=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export LSAN_OPTIONS=detect_leaks=0 # Open MPI keeps what it allocates at its start
@@ -11,6 +12,7 @@ mark=dpaudit-cluster-$$ # in the command line of every trainer
 cat >train.sh <<'SH'
 # usage: train.sh SEED TRIAL OUT MARK
 echo "$2" >>began
+env | grep -E '^(OMPI|PMIX|PMI)_' >>launcher # a trainer may start MPI itself
 echo "trial $2 waits"
 while [ -e hold ]; do sleep 0.05; done
 sleep 0.02
@@ -44,6 +46,7 @@ ranks -n 3 "$DPAUDIT" run cluster-audit.yaml --store three.db --output three --w
     { fail "three ranks: exit $?"; cat three.err; }
 cmp calm/scores.npz three/scores.npz || fail "three ranks give other scores"
 diff calm.out three.out || fail "three ranks give another report"
+[ ! -s launcher ] || fail "trainers see this job's variables: $(head -n 2 launcher | paste -sd' ')"
 nobody_left "three ranks"
 
 # A rank, the first rank, a worker, the machine of a rank or mpirun itself is killed after a random number of trials; then again.
