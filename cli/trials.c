@@ -122,24 +122,12 @@ static dpa_status write_flags(const char *path, const dpa_named_array *a, dpa_er
     unsigned char *flags = malloc(a->count > 0 ? a->count : 1);
     if (flags == NULL) return dpa__fail(err, DPA_NO_MEMORY, "no memory for %s", a->name);
     for (size_t i = 0; i < a->count; ++i) flags[i] = a->items[i] > 0.0;
-    const dpa_array array = {.dtype = DPA_U8,
-                             .ndim = 2,
-                             .shape = {a->rows, a->rows > 0 ? a->count / a->rows : 0},
-                             .count = a->count,
-                             .data = flags};
+    dpa_array array = dpa__named_array_view(a);
+    array.dtype = DPA_U8;
+    array.data = flags;
     const dpa_status status = dpa__array_write(path, &array, err);
     free(flags);
     return status;
-}
-
-static dpa_array as_array(const dpa_named_array *a) {
-    dpa_array out = {
-        .dtype = DPA_F64, .ndim = 1, .shape = {a->count}, .count = a->count, .data = a->items};
-    if (a->rows == 0) return out;
-    out.ndim = 2;
-    out.shape[0] = a->rows;
-    out.shape[1] = a->count / a->rows;
-    return out;
 }
 
 dpa_status evidence_write(const dpa_evidence *evidence, const char *folder, dpa_error *err) {
@@ -168,7 +156,7 @@ dpa_status evidence_export(const dpa_evidence *evidence, const char *folder, int
     DPA_TRY(folder_make(folder, err));
     for (size_t i = 0; i < evidence->array_count; ++i) {
         const dpa_named_array *a = &evidence->arrays[i];
-        const dpa_array array = as_array(a);
+        const dpa_array array = dpa__named_array_view(a);
         char path[4096];
         (void)snprintf(path, sizeof path, "%s/%s.%s", folder, a->name, csv ? "csv" : "npy");
         DPA_TRY(csv                     ? write_csv(path, a, err)

@@ -26,6 +26,19 @@ for _name in ("dpa_report_json", "dpa_report_html", "dpa__report_charts", "dpa_r
 declare("dpa_report_text", ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p))
 
 
+def write_text(path: Union[str, "os.PathLike[str]"], text: str) -> Path:
+    """Write a file that is whole or not there; gives its path."""
+    target = Path(path)
+    part = target.with_name(target.name + ".part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        os.replace(part, target)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    return target
+
+
 class Refuted(AssertionError):
     """Raised by `Report.check`: the claim is refuted."""
 
@@ -147,15 +160,7 @@ class Report(Record):
 
     def report(self, path: Union[str, "os.PathLike[str]"]) -> Path:
         """Write the page for a browser; gives its path."""
-        page, path = take_text("dpa_report_html", self._handle.pointer), Path(path)
-        part = path.with_name(path.name + ".part")
-        try:
-            part.write_text(page, encoding="utf-8")
-            os.replace(part, path)
-        except BaseException:
-            part.unlink(missing_ok=True)
-            raise
-        return path
+        return write_text(path, take_text("dpa_report_html", self._handle.pointer))
 
     def check(self, inconclusive: bool = False) -> "Report":
         """For tests: raise `Refuted` when the claim is refuted and `Inconclusive` when nothing can be said about it

@@ -18,7 +18,7 @@ from xml.sax.saxutils import quoteattr
 from ._account import account
 from ._audit import scores
 from ._judge import Claim
-from ._report import Refuted, Report
+from ._report import Refuted, Report, write_text
 from ._watch import Promise, Defect
 from ._watch_checks import Check, battery
 from ._watch_record import Record
@@ -210,13 +210,13 @@ class Result:
             f'<?xml version="1.0" encoding="utf-8"?>\n<testsuite name="dpaudit.watch" tests="{len(cases)}" '
             f'failures="{failures}" errors="0" skipped="{skipped}">\n' + "\n".join(cases) + "\n</testsuite>\n"
         )
-        return _write(path, text)
+        return write_text(path, text)
 
     def report(self, path: PathLike) -> Path:
         """Write the page for a browser: verdict, picture, table."""
         from ._watch_page import page
 
-        return _write(path, page(self))
+        return write_text(path, page(self))
 
     def _repr_html_(self) -> str:
         from ._watch_page import body
@@ -249,15 +249,3 @@ def _primary(claim: Promise, record: Record, confidence: float) -> Optional[Repo
         claim=Claim(sigma=claim.sigma, scope="step"),
         scope="step",
     )
-
-
-def _write(path: PathLike, text: str) -> Path:
-    target = Path(path)
-    part = target.with_name(target.name + ".part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        os.replace(part, target)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-    return target

@@ -61,6 +61,16 @@ const dpa_named_array *dpa__evidence_find(const dpa_evidence *e, const char *nam
     return NULL;
 }
 
+dpa_array dpa__named_array_view(const dpa_named_array *a) {
+    dpa_array out = {
+        .dtype = DPA_F64, .ndim = 1, .shape = {a->count}, .count = a->count, .data = a->items};
+    if (a->rows == 0) return out;
+    out.ndim = 2;
+    out.shape[0] = a->rows;
+    out.shape[1] = a->count / a->rows;
+    return out;
+}
+
 void dpa__evidence_clear(dpa_evidence *e) {
     if (e == NULL) return;
     for (size_t i = 0; i < e->array_count; ++i) free(e->arrays[i].items);

@@ -185,6 +185,8 @@ DPA_API dpa_status dpa__evidence_add(dpa_evidence *evidence, const char *name, d
 
 /* The array with this name, owned by the evidence; NULL if there is none. */
 DPA_API const dpa_named_array *dpa__evidence_find(const dpa_evidence *evidence, const char *name);
+/* The same numbers as a file's writer wants them. */
+DPA_API dpa_array dpa__named_array_view(const dpa_named_array *array);
 /* Frees the arrays and the protocol, not the struct. */
 DPA_API void dpa__evidence_clear(dpa_evidence *evidence);
 

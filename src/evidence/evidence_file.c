@@ -113,23 +113,13 @@ static dpa_status describe(const dpa_evidence *e, char **out, dpa_error *err) {
     return status;
 }
 
-static dpa_array as_array(const dpa_named_array *a) {
-    dpa_array out = {
-        .dtype = DPA_F64, .ndim = 1, .shape = {a->count}, .count = a->count, .data = a->items};
-    if (a->rows == 0) return out;
-    out.ndim = 2;
-    out.shape[0] = a->rows;
-    out.shape[1] = a->count / a->rows;
-    return out;
-}
-
 dpa_status dpa_evidence_write(const dpa_evidence *e, const char *path, dpa_error *err) {
     const char *names[DPA_EVIDENCE_ARRAYS] = {NULL};
     dpa_array arrays[DPA_EVIDENCE_ARRAYS] = {0};
     char *text = NULL;
     for (size_t i = 0; i < e->array_count; ++i) {
         names[i] = e->arrays[i].name;
-        arrays[i] = as_array(&e->arrays[i]);
+        arrays[i] = dpa__named_array_view(&e->arrays[i]);
     }
     DPA_TRY(describe(e, &text, err));
     const dpa_status status =
