@@ -139,7 +139,7 @@ static void a_void_number_is_not_quoted(void **state) {
                        is_void ? "inconclusive" : "refuted", doubts[is_void]);
         static const char *const quoted[] = {
             "no promise below",  "The attack of this audit", "<dt>ε at least", "<dt>p-value",
-            "<dt>noise σ shown", "The headline holds if:",   "● confidence"};
+            "<dt>noise σ shown", "The headline assumes:",   "● confidence"};
         static const char *const instead[] = {"What was observed does not count",
                                               "The test stands on:", "✗ void",
                                               "Here it decides nothing"};
@@ -313,7 +313,7 @@ static void basis(void **state) {
         {"{'results': [{'guarantee': 'posterior'}]}", "A lower bound says what was shown"},
         {"{'results': [{'assumptions': ['independent-runs', 'of my own', 3]}]}",
          "<li>of my own</li>\n</ul>"},
-        {"{'results': [{'assumptions': []}]}", "!The headline holds if"},
+        {"{'results': [{'assumptions': []}]}", "!The headline assumes"},
         {"{'results': [{}], 'evidence': {'lints': [{'text': 'a'}, {'text': 'b'}]}}",
          "<ul class=\"lints\">\n<li>a</li>\n<li>b</li>\n</ul>"},
         {"{'results': [{}], 'evidence': {'lints': []}}", "!About the evidence"},

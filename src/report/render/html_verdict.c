@@ -276,7 +276,7 @@ static void add_assumptions(dpa__text *out, const json_t *result, const json_t *
     json_t *item;
     if (json_array_size(names) == 0) return;
     dpa__text_add(out, dpa__html_is_void(result) ? "<p>The test stands on:</p>\n<ul>\n"
-                                                 : "<p>The headline holds if:</p>\n<ul>\n");
+                                                 : "<p>The headline assumes:</p>\n<ul>\n");
     json_array_foreach(names, index, item) {
         const char *name = json_string_value(item);
         if (name == NULL) continue;
