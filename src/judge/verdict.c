@@ -280,7 +280,7 @@ static void add_sentence(dpa__text *out, const dpa_report *report, const dpa_res
         add_claim(out, report);
         dpa__text_add(out, ": ");
         add_why_inconclusive(out, v);
-        dpa__text_add(out, ".");
+        if (out->length == 0 || out->data[out->length - 1] != '?') dpa__text_add(out, ".");
         if (v->contradictions == 0) add_power(out, v);
         return;
     case DPA_NO_CLAIM:

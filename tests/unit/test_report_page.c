@@ -139,7 +139,7 @@ static void a_void_number_is_not_quoted(void **state) {
                        is_void ? "inconclusive" : "refuted", doubts[is_void]);
         static const char *const quoted[] = {
             "no promise below",  "The attack of this audit", "<dt>ε at least", "<dt>p-value",
-            "<dt>noise σ shown", "The headline assumes:",   "● confidence"};
+            "<dt>noise σ shown", "The headline assumes:",    "● confidence"};
         static const char *const instead[] = {"What was observed does not count",
                                               "The test stands on:", "✗ void",
                                               "Here it decides nothing"};
