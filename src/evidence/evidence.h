@@ -104,8 +104,9 @@ dpa_status dpa__scores_lint_sign(const dpa_scores *scores, dpa_lints *lints, dpa
 size_t dpa__common_divisor(size_t a, size_t b);
 
 /* Adds the lint "copied-scores" or "shared-scores" if observations seem to be there more than once.
- * The scores must be sorted. */
-dpa_status dpa__scores_lint_copies(const dpa_scores *scores, dpa_lints *lints, dpa_error *err);
+ * The scores must be sorted; `names` says what the classes are, in the plural. */
+dpa_status dpa__scores_lint_copies(const dpa_scores *scores, const char *const names[2],
+                                   dpa_lints *lints, dpa_error *err);
 
 /* Sorts ascending; no NaN allowed. Needs as much memory again during the call. */
 dpa_status dpa__sort_numbers(double *values, size_t count, dpa_error *err);

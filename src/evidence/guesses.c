@@ -161,36 +161,39 @@ static dpa_status make_guesses(ranked *r, dpa_guess_side side, dpa_guesses *out,
     return status;
 }
 
+/* Ranks and counts. `names`: of the guesses with answer 1 and with answer 0. */
+static dpa_status guesses_of(const double *score, const uint8_t *answer, size_t count,
+                             dpa_guess_side side, const char *const names[2], dpa_guesses *out,
+                             dpa_lints *lints, dpa_error *err) {
+    ranked r;
+    DPA_TRY(rank(score, answer, count, &r, err));
+    const dpa_scores scores = {.member = r.value[1],
+                               .nonmember = r.value[0],
+                               .members = r.count[1],
+                               .nonmembers = r.count[0]};
+    const dpa_status status = dpa__scores_lint_copies(&scores, names, lints, err);
+    if (status == DPA_OK) return make_guesses(&r, side, out, lints, err);
+    ranked_free(&r);
+    return status;
+}
+
 dpa_status dpa__guesses_from_confidence(const double *confidence, const uint8_t *right,
                                         size_t count, dpa_guesses *out, dpa_lints *lints,
                                         dpa_error *err) {
-    ranked r;
+    static const char *const names[] = {"right guesses", "wrong guesses"};
     *out = (dpa_guesses){0};
     DPA_TRY(check_scores(confidence, right, count, lints, err));
-    DPA_TRY(rank(confidence, right, count, &r, err));
-    return make_guesses(&r, DPA_GUESS_IN, out, lints, err);
-}
-
-static dpa_status check_copies(const ranked *r, dpa_lints *lints, dpa_error *err) {
-    const dpa_scores scores = {.member = r->value[1],
-                               .nonmember = r->value[0],
-                               .members = r->count[1],
-                               .nonmembers = r->count[0]};
-    return dpa__scores_lint_copies(&scores, lints, err);
+    return guesses_of(confidence, right, count, DPA_GUESS_IN, names, out, lints, err);
 }
 
 dpa_status dpa__guesses_from_scores(const double *score, const uint8_t *in, size_t count,
                                     dpa_guess_side side, dpa_guesses *out, dpa_lints *lints,
                                     dpa_error *err) {
-    ranked r;
+    static const char *const names[] = {"members", "non-members"};
     *out = (dpa_guesses){0};
     DPA_TRY(check_scores(score, in, count, lints, err));
     DPA_TRY(check_coins(in, count, lints, err));
-    DPA_TRY(rank(score, in, count, &r, err));
-    const dpa_status status = check_copies(&r, lints, err);
-    if (status == DPA_OK) return make_guesses(&r, side, out, lints, err);
-    ranked_free(&r);
-    return status;
+    return guesses_of(score, in, count, side, names, out, lints, err);
 }
 
 dpa_status dpa__guesses_from_pair(const double *members, size_t member_count,

@@ -173,18 +173,18 @@ static int is_one_list(const dpa_scores *s) {
 /* `shared`: members with the score of a non-member; `again`: scores that repeat one of their class.
  * Independent draws of any two laws p and q share no more than they repeat, since pq is at most the
  * mean of p² and q². */
-static dpa_status lint_copies(const dpa_scores *s, size_t shared, size_t again, dpa_lints *lints,
-                              dpa_error *err) {
+static dpa_status lint_copies(const dpa_scores *s, const char *const names[2], size_t shared,
+                              size_t again, dpa_lints *lints, dpa_error *err) {
     const size_t in = copies(s->member, s->members), out = copies(s->nonmember, s->nonmembers);
     if (in > 1 || out > 1)
         return dpa__lints_add(lints, err, "copied-scores",
                               "every score of the %s is there %zu times, as if rows had been "
                               "counted more than once",
-                              in > 1 ? "members" : "non-members", in > 1 ? in : out);
+                              names[in > 1 ? 0 : 1], in > 1 ? in : out);
     if (is_one_list(s))
         return dpa__lints_add(lints, err, "shared-scores",
-                              "members and non-members have the same scores, as if one list had "
-                              "been given twice");
+                              "%s and %s have the same scores, as if one list had been given twice",
+                              names[0], names[1]);
     if (shared < ENOUGH + 4 * again) return DPA_OK;
     return dpa__lints_add(lints, err, "shared-scores",
                           "%zu scores are in both classes and hardly any is twice in one, as if "
@@ -192,15 +192,17 @@ static dpa_status lint_copies(const dpa_scores *s, size_t shared, size_t again, 
                           shared);
 }
 
-dpa_status dpa__scores_lint_copies(const dpa_scores *s, dpa_lints *lints, dpa_error *err) {
+dpa_status dpa__scores_lint_copies(const dpa_scores *s, const char *const names[2],
+                                   dpa_lints *lints, dpa_error *err) {
     const size_t again = repeats(s->member, s->members) + repeats(s->nonmember, s->nonmembers);
-    return lint_copies(s, compare_classes(s).tied, again, lints, err);
+    return lint_copies(s, names, compare_classes(s).tied, again, lints, err);
 }
 
 /* ── both classes ────────────────────────────────────────────────────────────────────────── */
 
 static dpa_status lint_classes(const dpa_scores *s, size_t again, dpa_lints *lints,
                                dpa_error *err) {
+    static const char *const names[] = {"members", "non-members"};
     const comparison c = compare_classes(s);
     if (c.tied > 0)
         DPA_TRY(
@@ -209,7 +211,7 @@ static dpa_status lint_classes(const dpa_scores *s, size_t again, dpa_lints *lin
                            "the attack",
                            c.tied));
     DPA_TRY(lint_sign(s, &c, lints, err));
-    DPA_TRY(lint_copies(s, c.tied, again, lints, err));
+    DPA_TRY(lint_copies(s, names, c.tied, again, lints, err));
     if (s->members < TINY || s->nonmembers < TINY)
         DPA_TRY(dpa__lints_add(lints, err, "tiny",
                                "only %zu members and %zu non-members: nothing but a very strong "

@@ -125,6 +125,19 @@ static dpa_status add_rows(dpa__case *c, sample *s, dpa_lints *lints, dpa_error 
     return status;
 }
 
+/* Cosines that are there more than once count the noise of one canary for several. */
+static dpa_status lint_copies(const dpa_cosines *s, dpa_lints *lints, dpa_error *err) {
+    static const char *const names[] = {"canaries", "canaries that stayed out"};
+    dpa_scores scores;
+    DPA_TRY(dpa__scores_from(s->observed, s->observed_count, s->unobserved, s->unobserved_count,
+                             &scores, err));
+    dpa_status status = dpa__sort_numbers(scores.member, scores.members, err);
+    if (status == DPA_OK) status = dpa__sort_numbers(scores.nonmember, scores.nonmembers, err);
+    if (status == DPA_OK) status = dpa__scores_lint_copies(&scores, names, lints, err);
+    dpa__scores_free(&scores);
+    return status;
+}
+
 /* ── what the noise promises ─────────────────────────────────────────────────────────── */
 
 static dpa_status find_noise(const dpa__case *c, noise *out, dpa_error *err) {
@@ -484,6 +497,8 @@ dpa_status dpa__judge_cosines(dpa__case *c, dpa_error *err) {
     dpa_status status = judge_known_rounds(c, &lints, &known, err);
     const int has_known = known.has_bound && !c->protocol.decides_by_posterior;
     if (status == DPA_OK && !(has_known && c->protocol.bare)) status = add_rows(c, &s, &lints, err);
+    if (status == DPA_OK) status = lint_copies(&s.last, &lints, err);
+    if (status == DPA_OK) status = lint_copies(&s.rounds, &lints, err);
     if (status == DPA_OK) status = show_known_rounds(c, &known, err);
     if (status == DPA_OK) status = dpa__doubts(c, &lints, err);
     dpa__lints_free(&lints);

@@ -128,9 +128,10 @@ static dpa_status doubt_family(dpa__case *c, const dpa_result *r, dpa_error *err
 }
 
 static void doubt_lints(dpa__case *c, const dpa_lints *lints) {
-    const unsigned one_each = c->evidence->design == DPA_ONE_RUN
-                                  ? DPA_ASSUMPTION_INDEX_ONE_RUN_CANARIES
-                                  : DPA_ASSUMPTION_INDEX_INDEPENDENT_RUNS;
+    const unsigned one_each =
+        c->evidence->kind == DPA_EVIDENCE_COSINES ? DPA_ASSUMPTION_INDEX_CHANNELS
+        : c->evidence->design == DPA_ONE_RUN      ? DPA_ASSUMPTION_INDEX_ONE_RUN_CANARIES
+                                                  : DPA_ASSUMPTION_INDEX_INDEPENDENT_RUNS;
     const struct {
         const char *code;
         unsigned assumption;

@@ -107,7 +107,7 @@ says page.html "posterior"
 
 # 8. Cosines of one run: a posterior that stands on independent noise.
 python3 -c "
-for i in range(200): print((i % 20 - 9.5) / 1000 + 0.03)" >cosines.txt
+for i in range(200): print((i - 99.5) / 10000 + 0.03)" >cosines.txt
 # a dimension that the cosines contradict decides nothing, not even with a posterior
 run 5 cosines cosines.txt --dim 1000000 --claim-epsilon 0.5 --decide posterior
 says out "times as much as in 1000000 dimensions"

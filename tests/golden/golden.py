@@ -66,10 +66,10 @@ def prepare(folder):
     (folder / "two-alone.yaml").write_text((folder / "two-toy.yaml").read_text().replace("  heldout: 400..600\n", ""))
     (folder / "two-average.yaml").write_text((folder / "two-toy.yaml").read_text() + "  average: mean\n")
     (folder / "curve.csv").write_text("fpr,fnr\n0,1\n0.1,0.6\n0.3,0.3\n0.6,0.1\n1,0\n")
-    (folder / "cosines.txt").write_text("".join(f"{(i * 7 % 20 - 9.5) / 1000 + 0.03!r}\n" for i in range(200)))
+    (folder / "cosines.txt").write_text("".join(f"{(i * 77 % 200 - 99.5) / 10000 + 0.03!r}\n" for i in range(200)))
     for n in (29, 30):
-        (folder / f"cosines{n}.txt").write_text("".join(f"{(i * 7 % 20 - 9.5) / 1000 + 0.03!r}\n" for i in range(n)))
-    (folder / "null.txt").write_text("".join(f"{(i * 7 % 20 - 9.5) / 1000!r}\n" for i in range(200)))
+        (folder / f"cosines{n}.txt").write_text("".join(f"{(i * 77 % 200 - 99.5) / 10000 + 0.03!r}\n" for i in range(n)))
+    (folder / "null.txt").write_text("".join(f"{(i * 77 % 200 - 99.5) / 10000!r}\n" for i in range(200)))
     (folder / "losses-sites.csv").write_text("loss,member,site\n" + "".join(
         f"{0.2 + (i * 37 % 100) / 100 * (1 if i % 2 else 1.5)!r},{i % 2},{'north' if i % 5 else 'south'}\n" for i in range(240)))
     for i in range(3):

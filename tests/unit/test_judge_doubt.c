@@ -68,6 +68,67 @@ static void copied_rows(void **state) {
         }
 }
 
+/* The same of guesses that were made already: a hundred, of which four in five are right. */
+static void copied_guesses(void **state) {
+    (void)state;
+    for (int copies = 1; copies <= 2; ++copies) {
+        double score[200], right[200];
+        const size_t n = 100 * (size_t)copies;
+        for (size_t i = 0; i < n; ++i) score[i] = (double)(i % 100), right[i] = i % 5 != 0;
+        dpa_evidence e;
+        dpa__evidence_init(&e, DPA_EVIDENCE_GUESSES);
+        e.design = DPA_ONE_RUN;
+        assert_ok(dpa_evidence_copy(&e, "score", score, n, NULL));
+        assert_ok(dpa_evidence_copy(&e, "correct", right, n, NULL));
+        const dpa_claim claim = epsilon_claim(0.1);
+        dpa_report *report = judged(&e, &claim, NULL);
+        assert_int_equal(dpa_report_state(report), copies > 1 ? DPA_INCONCLUSIVE : DPA_REFUTED);
+        if (copies > 1) expect_words(report, "every score of the right guesses is there 2 times");
+        dpa_report_free(report);
+        dpa__evidence_clear(&e);
+    }
+}
+
+/* And of cosines, which the scan takes for canaries with noise of their own: with the final model,
+ * with all models, and of absent canaries that are those of the canaries. */
+static void copied_cosines(void **state) {
+    static const struct {
+        const char *in, *none; /* their arrays */
+        size_t copies;         /* of both */
+        double below;          /* how much smaller the absent ones are */
+        const char *words;     /* NULL: nothing is wrong */
+    } cases[] = {
+        {"final", NULL, 1, 0, NULL},
+        {"final", NULL, 2, 0, "every score of the canaries is there 2 times"},
+        {"observed", "unobserved", 1, 0.03, NULL},
+        {"observed", "unobserved", 2, 0.03, "every score of the canaries is there 2 times"},
+        {"observed", "unobserved", 1, 0, "as if one list had been given twice"}};
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; ++k) {
+        double in[200], none[200];
+        const size_t n = 100 * cases[k].copies;
+        for (size_t i = 0; i < n; ++i) {
+            in[i] = 0.01 * (2 + dpa__norm_quantile(((double)(i % 100) + 0.5) / 100, DPA_LOWER));
+            none[i] = in[i] - cases[k].below;
+        }
+        dpa_evidence e;
+        dpa__evidence_init(&e, DPA_EVIDENCE_COSINES);
+        e.design = DPA_ONE_RUN;
+        e.dim = 10000;
+        assert_ok(dpa_evidence_copy(&e, cases[k].in, in, n, NULL));
+        if (cases[k].none != NULL) assert_ok(dpa_evidence_copy(&e, cases[k].none, none, n, NULL));
+        const dpa_claim claim = epsilon_claim(0.5);
+        const dpa_protocol p = protocol_of(NULL, "scan");
+        dpa_report *report = judged(&e, &claim, &p);
+        assert_int_equal(dpa_report_state(report),
+                         cases[k].words != NULL ? DPA_INCONCLUSIVE : DPA_REFUTED);
+        if (cases[k].words != NULL) expect_words(report, cases[k].words);
+        assert_int_equal(report->verdict.contradictions, cases[k].words != NULL);
+        dpa_report_free(report);
+        dpa__evidence_clear(&e);
+    }
+}
+
 /* A trainer that ignores its seed is no evidence against a claim. */
 static void one_seed_for_all(void **state) {
     (void)state;
@@ -379,6 +440,8 @@ int main(void) {
         cmocka_unit_test(missing_trials),
         cmocka_unit_test(unfair_coins),
         cmocka_unit_test(copied_rows),
+        cmocka_unit_test(copied_guesses),
+        cmocka_unit_test(copied_cosines),
         cmocka_unit_test(one_seed_for_all),
         cmocka_unit_test(one_list_for_both),
         cmocka_unit_test(a_dimension_that_was_told),
