@@ -142,7 +142,9 @@ static void bars(void **state) {
         dpa_result r;
         dpa__result_init(&r, &report->request);
         (void)snprintf(r.method, sizeof r.method, "%s", rows[i].method);
-        if (i == 1) (void)snprintf(r.family, sizeof r.family, "a-name-that-is-much-longer-than-34");
+        if (i == 1)
+            (void)snprintf(r.family, sizeof r.family,
+                           "a-name-that-is-too-long-even-for-46-columns");
         r.kind = rows[i].is_estimate ? DPA_ESTIMATE : DPA_BOUND;
         r.valid = rows[i].valid;
         r.assumptions = rows[i].assumptions;
@@ -154,21 +156,21 @@ static void bars(void **state) {
     assert_string_equal(
         text, "\n"
               "  Bounds on epsilon; : is the claim\n"
-              "  sure                               =====#                                1\n"
-              "  a-name-that-is-much-longer-than-34 · pos =====:============p                   4\n"
-              "  best                               =====:==============================o 8\n"
-              "  guess                              =====:===*                            2\n"
-              "  zero                               #    :                                0\n");
+              "  sure                                           ===#                      1\n"
+              "  a-name-that-is-too-lon...6-columns · posterior ===:========p             4\n"
+              "  best                                           ===:====================o 8\n"
+              "  guess                                          ===:==*                   2\n"
+              "  zero                                           #  :                      0\n");
     dpa_free(text);
     assert_ok(dpa__report_plot(report, &unicode, &text, NULL));
     assert_string_equal(
         text, "\n"
               "  Bounds on ε; ┊ is the claim\n"
-              "  sure                               ━━━━━●                                1\n"
-              "  a-name-that-is-much-longer-than-34 · pos ━━━━━┊━━━━━━━━━━━━□                   4\n"
-              "  best                               ━━━━━┊━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━△ 8\n"
-              "  guess                              ━━━━━┊━━━◇                            2\n"
-              "  zero                               ●    ┊                                0\n");
+              "  sure                                           ━━━●                      1\n"
+              "  a-name-that-is-too-lon...6-columns · posterior ━━━┊━━━━━━━━□             4\n"
+              "  best                                           ━━━┊━━━━━━━━━━━━━━━━━━━━△ 8\n"
+              "  guess                                          ━━━┊━━◇                   2\n"
+              "  zero                                           ●  ┊                      0\n");
     dpa_free(text);
     assert_ok(dpa__report_plot(report, &full, &text, NULL));
     assert_non_null(

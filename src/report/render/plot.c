@@ -11,7 +11,7 @@
 #include "report/model/value.h"
 #include "tradeoff/tradeoff.h"
 
-enum { BAR = 36, NAME = 34, MOST_BARS = 24, CLAIM_POINTS = 64 };
+enum { BAR = 36, NAME = 34, LONG_NAME = 46, MOST_BARS = 24, CLAIM_POINTS = 64 };
 
 /* ── a canvas ────────────────────────────────────────────────────────────────────────── */
 
@@ -108,39 +108,58 @@ static double shown_epsilon(const json_t *item) {
     return isnan(point) ? dpa__number_of(item, "epsilon_lower") : point;
 }
 
-static double largest_epsilon(const json_t *results, double claim) {
+enum { NAME_SIZE = DPA_FAMILY_SIZE + 3 * DPA_NAME_SIZE };
+
+/* How the bars are drawn: names get more columns, and bars fewer, where a name is long. */
+typedef struct bars {
+    int name, length, claim_at; /* columns; where the claim is, −1 without one */
+    double scale;               /* columns per unit of ε */
+    int unicode;
+} bars;
+
+static bars bars_for(const json_t *results, double claim, int unicode) {
+    bars out = {.name = NAME, .unicode = unicode};
     double largest = isnan(claim) ? 0.0 : claim;
     size_t index;
     json_t *item;
-    json_array_foreach(results, index, item) largest = fmax(largest, shown_epsilon(item));
-    return largest;
+    json_array_foreach(results, index, item) {
+        char name[NAME_SIZE];
+        const double value = shown_epsilon(item);
+        if (index >= MOST_BARS || !isfinite(value)) continue;
+        dpa__result_name(item, name, sizeof name);
+        const int width = dpa__shown_width(name);
+        if (width > out.name) out.name = width < LONG_NAME ? width : LONG_NAME;
+        largest = fmax(largest, value);
+    }
+    out.length = BAR - (out.name - NAME);
+    out.scale = largest > 0.0 ? out.length / largest : 0.0;
+    out.claim_at = isnan(claim) ? -1 : (int)(claim * out.scale + 0.5);
+    return out;
 }
 
-/* Prints the name, padded to NAME columns. */
-static void print_name(dpa__text *out, const json_t *item) {
-    char name[NAME + 8];
-    dpa__result_name(item, name, sizeof name);
-    const int width = dpa__shown_width(name);
-    dpa__text_printf(out, "  %s%*s ", name, width < NAME ? NAME - width : 0, "");
+static void print_name(dpa__text *out, const json_t *item, int columns) {
+    char whole[NAME_SIZE], name[4 * LONG_NAME + 1];
+    dpa__result_name(item, whole, sizeof whole);
+    dpa__shorten(name, sizeof name, whole, columns);
+    dpa__text_printf(out, "  %s%*s ", name, columns - dpa__shown_width(name), "");
 }
 
-static void print_bar(dpa__text *out, const json_t *item, int claim_at, double scale, int unicode) {
+static void print_bar(dpa__text *out, const json_t *item, const bars *b) {
     const char *standing = dpa__standing_of(item);
     const double value = shown_epsilon(item);
-    const int length = (int)(fmax(value, 0.0) * scale + 0.5);
-    print_name(out, item);
-    for (int i = 0; i <= BAR; ++i) {
-        const int is_end = i == length;
-        if (is_end)
-            dpa__text_add(out, standing[0] == 'c'   ? unicode ? "●" : "#"
-                               : standing[0] == 'p' ? unicode ? "□" : "p"
-                               : standing[0] == 'o' ? unicode ? "△" : "o"
-                               : unicode            ? "◇"
+    const int end = (int)(fmax(value, 0.0) * b->scale + 0.5);
+    print_name(out, item, b->name);
+    for (int i = 0; i <= b->length; ++i) {
+        if (i == end)
+            dpa__text_add(out, standing[0] == 'c'   ? b->unicode ? "●" : "#"
+                               : standing[0] == 'p' ? b->unicode ? "□" : "p"
+                               : standing[0] == 'o' ? b->unicode ? "△" : "o"
+                               : b->unicode         ? "◇"
                                                     : "*");
-        else if (i == claim_at)
-            dpa__text_add(out, unicode ? "┊" : ":");
+        else if (i == b->claim_at)
+            dpa__text_add(out, b->unicode ? "┊" : ":");
         else
-            dpa__text_add(out, i < length ? unicode ? "━" : "=" : " ");
+            dpa__text_add(out, i < end ? b->unicode ? "━" : "=" : " ");
     }
     dpa__text_printf(out, " %.4g\n", value);
 }
@@ -148,9 +167,7 @@ static void print_bar(dpa__text *out, const json_t *item, int claim_at, double s
 static void plot_bounds(dpa__text *out, const json_t *result, int unicode) {
     const json_t *results = json_object_get(result, "results");
     const double claim = dpa__number_of(dpa__claim_of(result), "epsilon");
-    const double largest = largest_epsilon(results, claim);
-    const double scale = largest > 0.0 ? BAR / largest : 0.0;
-    const int claim_at = isnan(claim) ? -1 : (int)(claim * scale + 0.5);
+    const bars layout = bars_for(results, claim, unicode);
     size_t index;
     json_t *item;
     if (json_array_size(results) == 0) return;
@@ -160,7 +177,7 @@ static void plot_bounds(dpa__text *out, const json_t *result, int unicode) {
                                   : "; : is the claim");
     json_array_foreach(results, index, item) {
         if (index >= MOST_BARS) break;
-        if (isfinite(shown_epsilon(item))) print_bar(out, item, claim_at, scale, unicode);
+        if (isfinite(shown_epsilon(item))) print_bar(out, item, &layout);
     }
 }
 
