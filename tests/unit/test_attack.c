@@ -378,7 +378,7 @@ static void large_means_lose_no_digits(void **state) {
 /* The same bits on any number of threads, and for equal columns in any position. */
 static void threads_and_places_change_nothing(void **state) {
     (void)state;
-    enum { MODELS = 200, POINTS = 3001 };
+    enum { MODELS = 1500, POINTS = 3001 }; /* enough for three threads */
     static const dpa_attack attacks[] = {DPA_ATTACK_CALIBRATED, DPA_ATTACK_LIRA, DPA_ATTACK_RMIA};
     dpa_signals s = random_signals(MODELS, POINTS, 1);
     dpa_signals population = random_signals(MODELS, POINTS - 1, 1);
