@@ -120,6 +120,18 @@ static uint64_t row_end(const staircase *s, uint64_t fn) {
     return looks_both_ways(s) ? s->n - fn + 1 : s->n + 1;
 }
 
+/* The last fp that refutes if the row lies on a line with two neighbours, as it nearly does. */
+static uint64_t in_line(const staircase *s, uint64_t fn, uint64_t guess) {
+    const uint64_t *below = s->below;
+    if (fn > 1 && below[fn - 1] != UNKNOWN && below[fn - 2] != UNKNOWN) {
+        const uint64_t drop = below[fn - 2] - below[fn - 1];
+        guess = below[fn - 1] > drop ? below[fn - 1] - drop : 0;
+    } else if (fn + 2 <= s->n && below[fn + 1] != UNKNOWN && below[fn + 2] != UNKNOWN) {
+        guess = below[fn + 1] + (below[fn + 1] - below[fn + 2]);
+    }
+    return guess - (guess > 0);
+}
+
 /* The first fp that does not refute, from a guess: steps that double, then bisection. Rows do not
  * rise with fn, so a neighbour that is known is a limit: mostly one outcome is left to ask. */
 static uint64_t find_row(staircase *s, uint64_t fn, uint64_t guess) {
@@ -128,6 +140,7 @@ static uint64_t find_row(staircase *s, uint64_t fn, uint64_t guess) {
     if (falls_evenly(s) && fn > 0 && s->below[fn - 1] < high) high = s->below[fn - 1];
     if (falls_evenly(s) && fn < s->n && s->below[fn + 1] != UNKNOWN && s->below[fn + 1] > low)
         low = s->below[fn + 1] < high ? s->below[fn + 1] : high;
+    if (falls_evenly(s)) guess = in_line(s, fn, guess);
     uint64_t at = guess >= high ? high - (high > 0) : guess < low ? low : guess;
     while (low < high) {
         if (refutes(s, fn, at)) {
