@@ -70,20 +70,32 @@ static double excess(double mean, void *user) {
     return p->excess[i];
 }
 
+/* m_c of one deviation; −INFINITY where that alone exceeds the claim. */
+static dpa_status mean_of(const dpa__plan *plan, double deviation, double *mean, dpa_error *err) {
+    point p = {plan, deviation, {NAN, NAN}, {NAN, NAN}};
+    double high = plan->claim.t + 1;
+    dpa__bracket root;
+    *mean = -HUGE_VAL;
+    if (excess(0, &p) > 0) return DPA_OK;
+    while (excess(high, &p) <= 0) high *= 2;
+    DPA_TRY(dpa__root(excess, &p, 0, high, 1e-6, 1e-6, &root, err));
+    *mean = root.upper;
+    return DPA_OK;
+}
+
+/* The further a deviation is from 1, the more it alone shows: from s = 1 both ways, until one
+ * exceeds the claim, as all beyond it do. */
 static dpa_status tabulate(const dpa__plan *plan, double least, double most, needed *out,
                            dpa_error *err) {
     out->first = log(least);
     out->ratio = (log(most) - out->first) / (STEPS - 1);
-    for (int i = 0; i < STEPS; ++i) {
-        point p = {plan, exp(out->first + out->ratio * i), {NAN, NAN}, {NAN, NAN}};
-        double high = plan->claim.t + 1;
-        dpa__bracket root;
-        out->mean[i] = -HUGE_VAL;
-        if (excess(0, &p) > 0) continue;
-        while (excess(high, &p) <= 0) high *= 2;
-        DPA_TRY(dpa__root(excess, &p, 0, high, 1e-6, 1e-6, &root, err));
-        out->mean[i] = root.upper;
-    }
+    for (int i = 0; i < STEPS; ++i) out->mean[i] = -HUGE_VAL;
+    const int middle = (int)fmin(fmax(-out->first / out->ratio, 0), STEPS - 1);
+    for (int way = -1; way <= 1; way += 2)
+        for (int i = way < 0 ? middle : middle + 1; i >= 0 && i < STEPS; i += way) {
+            DPA_TRY(mean_of(plan, exp(out->first + out->ratio * i), &out->mean[i], err));
+            if (isinf(out->mean[i])) break;
+        }
     return DPA_OK;
 }
 
