@@ -249,6 +249,7 @@ static dpa_status own_test(dpa__plan *plan, const dpa__scan_claim *claim, size_t
     dpa__request_init(&request);
     request.confidence = plan->asked->confidence;
     request.seed = plan->asked->seed;
+    request.threads = plan->asked->threads;
     if (plan->tests == NULL) plan->tests = DPA_NEW(struct dpa__scan_tests, err);
     struct dpa__scan_tests *all = plan->tests;
     if (all == NULL) return DPA_NO_MEMORY;
