@@ -42,6 +42,7 @@ process_of() { # RANK STORE
 
 run 0 run cluster-audit.yaml --store calm.db --output calm --workers 2
 cp out calm.out
+: >launcher # without a launcher its variables are the user's
 ranks -n 3 "$DPAUDIT" run cluster-audit.yaml --store three.db --output three --workers 1 >three.out 2>three.err ||
     { fail "three ranks: exit $?"; cat three.err; }
 cmp calm/scores.npz three/scores.npz || fail "three ranks give other scores"
