@@ -4,8 +4,37 @@
 #include "scripted_pool.h"
 
 #include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
 
 #include "run/ranks.h"
+
+/* ---- A clock that stands still but for sleeps, which take no time ---- */
+
+static double now; /* by this clock; 0: the machine's */
+static double longest_nap;
+static size_t naps;
+
+int clock_gettime(clockid_t id, struct timespec *out) {
+    if (now == 0.0 || id != CLOCK_MONOTONIC) return (int)syscall(SYS_clock_gettime, id, out);
+    *out = (struct timespec){(time_t)now, (long)(1e9 * (now - (double)(time_t)now))};
+    return 0;
+}
+
+int nanosleep(const struct timespec *time, struct timespec *left) {
+    if (now == 0.0) return (int)syscall(SYS_nanosleep, time, left);
+    const double seconds = (double)time->tv_sec + 1e-9 * (double)time->tv_nsec;
+    now += seconds;
+    longest_nap = fmax(longest_nap, seconds);
+    ++naps;
+    return 0;
+}
+
+static void stop_clock(void) {
+    now = 1000.0;
+}
+
+/* ---- The mail ---- */
 
 typedef struct parcel {
     int rank, size; /* who sent it */
@@ -34,8 +63,10 @@ static void *mail_send(const void *bytes, int size, int rank) {
     return &last;
 }
 
+static int on_its_way; /* how often a letter is said to be still on its way */
+
 static int mail_sent(void *handle) {
-    return handle != NULL;
+    return handle != NULL && (on_its_way == 0 || --on_its_way == 0);
 }
 
 static int mail_probe(int *rank, int *size) {
@@ -402,6 +433,143 @@ static void silent(void **state) {
     assert_int_equal(ends, 0);
 }
 
+/* A ring of a worker here, which is never asked, and of two of rank 1, which plays trial 5. */
+static dpa_ranks *open_quiet_ring(const dpa_run_opts *opts, dpa__transport *t) {
+    dpa_ranks *ranks = join(0, as_rank_1);
+    say_hello("");
+    assert_ok(dpa__ranks_open(ranks, opts, &game, NULL, t, &err));
+    assert_ok(t->submit(t->self, 1, 0, 5, &err));
+    return ranks;
+}
+
+/* The silence of a rank counts from its first word. Where this process was away itself for more
+ * than five seconds, it could not have heard it. */
+static void silence_since(void **state) {
+    (void)state;
+    static const double away[] = {0.5, 1.5, 4.5, 5.5};
+    dpa_run_opts opts = options_of("cat ready");
+    char store[128];
+    (void)snprintf(store, sizeof store, "%s", file("store"));
+    opts.store = store;
+    assert_int_equal(setenv("DPAUDIT_RANK_SILENCE", "1", 1), 0);
+    for (size_t i = 0; i < sizeof away / sizeof away[0]; ++i) {
+        dpa__transport t;
+        dpa__outcome out = {0};
+        int some = -1;
+        stop_clock();
+        dpa_ranks *ranks = open_quiet_ring(&opts, &t);
+        now += away[i];
+        assert_ok(t.wait(t.self, 0.0, &out, &some, &err));
+        assert_int_equal(some, away[i] > 1 && away[i] < 5);
+        if (!some) { /* it is asked again, and again in vain */
+            now += 0.75;
+            assert_ok(t.wait(t.self, 0.0, &out, &some, &err));
+            now += 0.75;
+            if (!some) assert_ok(t.wait(t.self, 0.0, &out, &some, &err));
+        }
+        assert_true(some && out.retired && out.index == 5);
+        dpa__outcome_free(&out);
+        t.close(t.self);
+        dpa_ranks_leave(ranks);
+        now = 0.0;
+    }
+    assert_int_equal(unsetenv("DPAUDIT_RANK_SILENCE"), 0);
+}
+
+/* Rank 0 looks often while things happen and seldom while nothing does. */
+static void naps_between(void **state) {
+    (void)state;
+    static const double value = 7.0;
+    const dpa__packet_head head = {.kind = DPA__PACKET_OUTCOME, .index = 5, .values = 1};
+    dpa_run_opts opts = options_of("cat ready");
+    char store[128];
+    (void)snprintf(store, sizeof store, "%s", file("store"));
+    opts.store = store;
+    dpa__transport t;
+    dpa__outcome out = {0};
+    int some = -1;
+    assert_relative(dpa__ranks_nap(0.0), 5e-5, 1e-12);
+    assert_relative(dpa__ranks_nap(4e-4), 5e-5, 1e-12);
+    assert_relative(dpa__ranks_nap(6e-4), 6e-5, 1e-12);
+    assert_relative(dpa__ranks_nap(9e-3), 9e-4, 1e-12);
+    assert_relative(dpa__ranks_nap(60.0), 1e-3, 1e-12);
+    stop_clock();
+    dpa_ranks *ranks = open_quiet_ring(&opts, &t);
+    for (int is_heard = 0; is_heard < 2; ++is_heard) {
+        longest_nap = 0.0;
+        naps = 0;
+        assert_ok(t.wait(t.self, 4e-4, &out, &some, &err)); /* something has just happened */
+        assert_int_equal(some, 0);
+        assert_relative(longest_nap, 5e-5, 1e-3);
+        assert_between((double)naps, 8, 9);
+        assert_ok(t.wait(t.self, 1.0, &out, &some, &err));
+        assert_int_equal(some, 0);
+        assert_relative(longest_nap, 1e-3, 1e-3);
+        if (is_heard) break;
+        deliver(1, head, &value, "");
+        assert_ok(t.wait(t.self, 1.0, &out, &some, &err));
+        assert_true(some && out.index == 5 && out.slot == 1);
+        dpa__outcome_free(&out);
+    }
+    t.close(t.self);
+    dpa_ranks_leave(ranks);
+    now = 0.0;
+}
+
+/* Who leaves waits until the last letters are gone, but not for those to a rank that is lost. */
+static void last_letters(void **state) {
+    (void)state;
+    for (int is_lost = 0; is_lost < 2; ++is_lost) {
+        const dpa__packet_head head = {.kind = DPA__PACKET_BRIEF};
+        dpa_ranks *ranks = join(0, as_rank_1);
+        stops = 0;
+        assert_ok(dpa__packet_send(ranks, 1, &head, NULL, NULL, NULL, &err));
+        ranks->lost[1] = is_lost;
+        void *letter = ranks->outbox;
+        on_its_way = 20;
+        stop_clock();
+        naps = 0;
+        dpa_ranks_leave(ranks);
+        if (is_lost) free(letter); /* MPI may still read it, until the process ends */
+        now = 0.0;
+        assert_int_equal(stops, !is_lost);
+        assert_int_equal(ends, !is_lost);
+        assert_int_equal(on_its_way, is_lost ? 20 : 0);
+        if (is_lost)
+            assert_int_equal(naps, 0);
+        else
+            assert_between((double)naps, 10, 20);
+        on_its_way = 0;
+    }
+}
+
+/* Who is one of several processes, as a launcher says, needs the module, and is told where that
+ * was looked for; here there is none. */
+static void joins_alone(void **state) {
+    (void)state;
+    static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
+    dpa_ranks *ranks = NULL;
+    for (size_t i = 0; i < 3; ++i) assert_int_equal(unsetenv(names[i]), 0);
+    assert_ok(dpa_ranks_join(&ranks, &err));
+    assert_null(ranks);
+    assert_int_equal(dpa_ranks_rank(NULL), 0);
+    for (size_t i = 0; i < 3; ++i) {
+        char own[256] = "", want[320];
+        assert_int_equal(setenv(names[i], "1", 1), 0);
+        assert_ok(dpa_ranks_join(&ranks, &err));
+        assert_null(ranks);
+        assert_int_equal(setenv(names[i], "3", 1), 0);
+        assert_int_equal(dpa_ranks_join(&ranks, &err), DPA_BAD_ARGUMENT);
+        assert_null(ranks);
+        assert_int_equal(unsetenv(names[i]), 0);
+        assert_non_null(strstr(err.text, "3 processes were started, but the MPI module"));
+        assert_true(readlink("/proc/self/exe", own, sizeof own - 1) > 0);
+        *strrchr(own, '/') = '\0';
+        (void)snprintf(want, sizeof want, "(%s/dpaudit/mpi.so: ", own);
+        if (strstr(err.text, want) == NULL) fail_msg("'%s' has no '%s'", err.text, want);
+    }
+}
+
 /* A rank that cannot open its game says so, in words that rank 0 understands. */
 static void refuses(void **state) {
     (void)state;
@@ -456,6 +624,10 @@ int main(void) {
         cmocka_unit_test_setup_teardown(cannot_serve, set_up, tear_down),
         cmocka_unit_test_setup_teardown(leads, set_up, tear_down),
         cmocka_unit_test_setup_teardown(silent, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(silence_since, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(naps_between, set_up, tear_down),
+        cmocka_unit_test(last_letters),
+        cmocka_unit_test(joins_alone),
         cmocka_unit_test(refuses),
         cmocka_unit_test_setup_teardown(refused, set_up, tear_down)};
     return cmocka_run_group_tests(tests, NULL, NULL);
