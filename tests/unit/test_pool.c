@@ -215,6 +215,212 @@ static void stillborn(void **state) {
     }
 }
 
+/* ---- Workers that end, stay silent, or say too much ---- */
+
+static dpa__transport open_with(const dpa_run_opts *opts, const char *scratch) {
+    static const dpa_values no_brief = {0};
+    dpa__transport t;
+    assert_ok(dpa__pool_open(opts, &game, scratch, &t, &err));
+    assert_ok(t.brief(t.self, 0, &no_brief, &err));
+    return t;
+}
+
+/* What a file has, up to some size; "" where it is not there. */
+static const char *text_in(const char *path) {
+    static char text[65536];
+    FILE *from = fopen(path, "r");
+    const size_t size = from != NULL ? fread(text, 1, sizeof text - 1, from) : 0;
+    if (from != NULL) (void)fclose(from);
+    text[size] = '\0';
+    return text;
+}
+
+/* Waits a minute at most until a process is gone, or nobody but its parent misses it. */
+static void assert_ends(const char *process) {
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%d/cmdline", atoi(process));
+    for (int waits = 0; text_in(path)[0] != '\0'; ++waits) {
+        if (waits == 600) fail_msg("process %s was left running", process);
+        (void)usleep(100000);
+    }
+}
+
+/* What a dead worker leaves behind is swept away, though it has a session of its own: processes
+ * and files of its slot, and none of another slot. */
+static void leftovers(void **state) {
+    (void)state;
+    dpa_run_opts opts = options_of(
+        "cat ready && head -c 64 >/dev/null && mkdir -p $DPAUDIT_SCRATCH/$DPAUDIT_SLOT/dpa-x && "
+        "if test $DPAUDIT_SLOT = 1; then "
+        "while test -e garbage; do sleep 0.01; done; test -d $DPAUDIT_SCRATCH/1/dpa-x && cat "
+        "result1;"
+        " else setsid sh -c 'echo $$ >second; exec sleep 1000' & "
+        "while ! test -s second; do sleep 0.01; done; exit 7; fi");
+    char process[16], scratch[256], path[300];
+    opts.workers = 2;
+    dpa__transport t = open_with(&opts, NULL);
+    (void)snprintf(scratch, sizeof scratch, "%s", strchr(((dpa__pool *)t.self)->scratch, '=') + 1);
+    dpa__outcome out = {0};
+    assert_ok(t.submit(t.self, 1, 0, 1, &err));
+    assert_ok(t.submit(t.self, 0, 0, 0, &err));
+    assert_ok(await_outcome(&t, &out));
+    assert_true(out.slot == 0 && out.index == 0 && out.status == DPA_IO && out.crashed);
+    dpa__outcome_free(&out);
+    (void)snprintf(process, sizeof process, "%.15s", text_in(file("second")));
+    assert_ends(process);
+    (void)snprintf(path, sizeof path, "%s/0", scratch);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(unlink(file("garbage")), 0);
+    assert_ok(await_outcome(&t, &out));
+    assert_true(out.slot == 1 && out.index == 1 && out.status == DPA_OK);
+    dpa__outcome_free(&out);
+    t.close(t.self);
+    assert_int_equal(access(scratch, F_OK), -1);
+}
+
+/* What a killed run has left, in its folder or marked with it, is swept away by the next. */
+static void leftovers_of_a_run(void **state) {
+    (void)state;
+    char scratch[128], mark[160], path[160], process[16];
+    (void)snprintf(scratch, sizeof scratch, "%s", file("x.scratch"));
+    (void)snprintf(path, sizeof path, "%s/0", scratch);
+    (void)snprintf(mark, sizeof mark, "DPAUDIT_SCRATCH=%s", scratch);
+    assert_true(mkdir(scratch, 0777) == 0 && mkdir(path, 0777) == 0);
+    const pid_t left = fork();
+    assert_true(left >= 0);
+    if (left == 0) {
+        char *const words[] = {(char[]){"sleep"}, (char[]){"1000"}, NULL};
+        char *const environment[] = {mark, NULL};
+        (void)execve("/bin/sleep", words, environment);
+        _exit(1);
+    }
+    (void)snprintf(process, sizeof process, "%d", (int)left);
+    (void)snprintf(path, sizeof path, "/proc/%d/cmdline", (int)left);
+    while (strcmp(text_in(path), "sleep") != 0) (void)usleep(1000);
+    dpa_run_opts opts = options_of("cat ready && head -c 64 >/dev/null && cat result0");
+    char store[128];
+    (void)snprintf(store, sizeof store, "%s", file("store"));
+    opts.store = store;
+    dpa__transport t = open_with(&opts, scratch);
+    assert_ends(process);
+    assert_int_equal(access(scratch, F_OK), -1);
+    assert_played(&t, 0);
+    t.close(t.self);
+}
+
+/* A trial that takes too long is ended, and is an outcome of its trainer; the next worker has a
+ * time of its own. */
+static void takes_too_long(void **state) {
+    (void)state;
+    dpa_run_opts opts = options_of(
+        "cat ready && head -c 64 >/dev/null && "
+        "case $(cat second 2>&1 | wc -c) in 2) cat result0;; 1) printf x >>second; exit 7;; "
+        "*) printf x >second; sleep 1000;; esac");
+    opts.timeout = 0.25;
+    dpa__transport t = open_with(&opts, NULL);
+    dpa__outcome out = play(&t, 0);
+    assert_int_equal(out.status, DPA_TRAINER);
+    assert_string_equal(out.error.text, "no result within the timeout of 0.25 s: ended");
+    assert_true(out.crashed);
+    dpa__outcome_free(&out);
+    ((dpa__pool *)t.self)->timeout = 1e6;
+    if (text_in(file("second"))[0] == '\0') /* it was ended before it said so */
+        assert_ok(dpa__file_write(file("second"), "x", 1, &err));
+    out = play(&t, 0);
+    assert_int_equal(out.status, DPA_IO);
+    assert_non_null(strstr(out.error.text, "exit code 7"));
+    dpa__outcome_free(&out);
+    assert_played(&t, 0);
+    t.close(t.self);
+}
+
+/* Of a trial that says very much the end is kept. */
+static void says_too_much(void **state) {
+    (void)state;
+    dpa__transport t;
+    open_pool("cat ready && head -c 64 >/dev/null && echo from here on >&2 && "
+              "head -c 100000 /dev/zero | tr '\\0' x >&2; echo to here >&2; cat result0",
+              &t);
+    dpa__outcome out = play(&t, 0);
+    assert_int_equal(out.status, DPA_OK);
+    const size_t length = strlen(out.said), end = strlen("to here\n");
+    assert_between((double)length, 16384, 2 * 16384);
+    assert_string_equal(out.said + length - end, "to here\n");
+    assert_int_equal(strspn(out.said, "x"), length - end);
+    dpa__outcome_free(&out);
+    t.close(t.self);
+}
+
+/* A worker that would play something else, or cannot open the game, ends the run. */
+static void wrong_beginnings(void **state) {
+    (void)state;
+    const dpa_error why = {.status = DPA_TRAINER, .place = "audit.yaml", .text = "no data"};
+    for (int how = 0; how < 3; ++how) {
+        dpa__text keys = {0}, failure = {0};
+        dpa__outcome out = {0};
+        dpa__transport t;
+        assert_ok(dpa__wire_keys(&game, &keys, &err));
+        keys.data[0] = (char)(keys.data[0] ^ (how == 0)); /* another key; one that is longer */
+        if (how == 1) dpa__text_add(&keys, "0");
+        const dpa__message ready = {.kind = DPA__WIRE_READY,
+                                    .payload = (const unsigned char *)keys.data,
+                                    .size = keys.length};
+        put_message("second", &ready, "");
+        dpa__wire_put_failure(&failure, 0, 0, &why);
+        if (how == 2)
+            assert_ok(dpa__file_write(file("second"), failure.data, failure.length, &err));
+        open_pool("cat second && head -c 64 >/dev/null && cat result0", &t);
+        assert_ok(t.submit(t.self, 0, 0, 0, &err));
+        assert_int_equal(await_outcome(&t, &out), how == 2 ? DPA_TRAINER : DPA_BAD_INPUT);
+        if (how == 2)
+            assert_string_equal(err.text, "no data");
+        else
+            assert_non_null(strstr(err.text, "a worker reads another experiment or other data"));
+        t.close(t.self);
+        dpa__text_free(&keys);
+        dpa__text_free(&failure);
+    }
+}
+
+static void assert_line(const char *text, const char *name, const char *want) {
+    char line[512];
+    const char *at = strstr(text, name);
+    (void)snprintf(line, sizeof line, "%s", at != NULL ? at + strlen(name) : "(none)");
+    line[strcspn(line, "\n")] = '\0';
+    assert_string_equal(line, want);
+}
+
+/* Where a worker finds its folders, whatever folder it is in, and that it has one core. */
+static void environments(void **state) {
+    (void)state;
+    char here[256], want[512], store[128];
+    assert_non_null(getcwd(here, sizeof here));
+    assert_int_equal(unsetenv("OPENBLAS_NUM_THREADS"), 0);
+    for (int how = 0; how < 3; ++how) { /* temporary; beside a store here; and elsewhere */
+        dpa_run_opts opts =
+            options_of("cat ready && head -c 64 >/dev/null && env >second && cat result0");
+        (void)snprintf(store, sizeof store, "%s", how == 1 ? "y.db" : file("y.db"));
+        opts.store = store;
+        char scratch[160];
+        (void)snprintf(scratch, sizeof scratch, "%s.scratch", store);
+        dpa__transport t = open_with(&opts, how == 0 ? NULL : scratch);
+        assert_played(&t, 0);
+        const char *all = text_in(file("second"));
+        assert_line(all, "\nDPAUDIT_SLOT=", "0");
+        assert_line(all, "\nOPENBLAS_NUM_THREADS=", how == 2 ? "3" : "1");
+        assert_line(all, "\nDPAUDIT_TEMPORARY=", how == 0 ? "1" : "(none)");
+        (void)snprintf(want, sizeof want, "%s%s%s.rounds", how == 1 ? here : "",
+                       how == 1 ? "/" : "", store);
+        assert_line(all, "\nDPAUDIT_KEEP=", how == 0 ? "(none)" : want);
+        (void)snprintf(want, sizeof want, "%s%s%s", how == 1 ? here : "", how == 1 ? "/" : "",
+                       scratch);
+        if (how > 0) assert_line(all, "\nDPAUDIT_SCRATCH=", want);
+        t.close(t.self);
+        if (how == 1) assert_int_equal(setenv("OPENBLAS_NUM_THREADS", "3", 1), 0);
+    }
+    assert_int_equal(unsetenv("OPENBLAS_NUM_THREADS"), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(garbage_after_result, set_up, tear_down),
@@ -224,6 +430,12 @@ int main(void) {
         cmocka_unit_test_setup_teardown(log_of_a_trial, set_up, tear_down),
         cmocka_unit_test_setup_teardown(time_of_submit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(broken_pipes, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(stillborn, set_up, tear_down)};
+        cmocka_unit_test_setup_teardown(stillborn, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(leftovers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(leftovers_of_a_run, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(takes_too_long, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(says_too_much, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(wrong_beginnings, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(environments, set_up, tear_down)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
