@@ -4,8 +4,11 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 
+#include "base/data.h"
 #include "run/store.h"
 
 static dpa_error err;
@@ -13,6 +16,14 @@ static char path[64];
 
 static const char key_a[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 static const char key_b[] = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
+
+static long kind_of_disk; /* what statfs says it is; 0: what it is */
+
+int statfs(const char *name, struct statfs *out) {
+    const int code = (int)syscall(SYS_statfs, name, out);
+    if (kind_of_disk != 0) out->f_type = kind_of_disk;
+    return code;
+}
 
 static void remove_store(void) {
     static const char *const ends[] = {"", "-wal", "-shm", ".lock", "-journal"};
@@ -426,34 +437,117 @@ static void status_of_runs(void **state) {
     dpa_store_close(store);
 }
 
-/* A folder that cannot be written, and a name that a URI would split. */
+/* Where the memory of the log cannot be made (its name leads nowhere, or the folder cannot be
+ * written, which root always can), in a folder whose name a URI would split. */
 static void frozen(void **state) {
     (void)state;
-    char folder[32];
+    char folder[32], shared[96];
     uint64_t damaged = 0;
-    if (geteuid() == 0) skip(); /* root can write everywhere */
     (void)snprintf(folder, sizeof folder, "/tmp/dpa?%%20#%d", (int)getpid());
     (void)snprintf(path, sizeof path, "%s/store.db", folder);
+    (void)snprintf(shared, sizeof shared, "%s-shm", path);
     assert_int_equal(mkdir(folder, 0777), 0);
     dpa_store *store = open_store(DPA_STORE_WRITE);
     put(store, key_a, 0, 3);
     dpa_store_close(store);
-    assert_int_equal(chmod(folder, 0555), 0);
-    store = open_store(DPA_STORE_READ);
-    assert_int_equal(load(store, key_a, 3, &damaged), 3);
-    dpa_store_close(store);
-    assert_int_equal(chmod(folder, 0777), 0);
+    for (int is_folder = 0; is_folder < (geteuid() == 0 ? 1 : 2); ++is_folder) {
+        if (is_folder)
+            assert_int_equal(chmod(folder, 0555), 0);
+        else
+            assert_int_equal(symlink("/no/such/folder/memory", shared), 0);
+        store = open_store(DPA_STORE_READ);
+        assert_int_equal(load(store, key_a, 3, &damaged), 3);
+        dpa_store_close(store);
+        assert_int_equal(is_folder ? chmod(folder, 0777) : unlink(shared), 0);
+    }
     remove_store();
     assert_int_equal(rmdir(folder), 0);
+}
+
+/* Where other machines may have mounted the folder too there is no log beside the store. */
+static void shared_disks(void **state) {
+    (void)state;
+    static const long kinds[] = {0, 0x6969, 0xff534d42, 0x65735546, 0x01021997, 0xef53};
+    char log[80];
+    (void)snprintf(log, sizeof log, "%s-wal", path);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; ++i) {
+        const int is_shared = i > 0 && i < 5;
+        uint64_t damaged = 0;
+        remove_store();
+        kind_of_disk = kinds[i];
+        dpa_store *store = open_store(DPA_STORE_WRITE);
+        kind_of_disk = 0;
+        put(store, key_a, 0, 3);
+        assert_int_equal(access(log, F_OK), is_shared ? -1 : 0);
+        assert_int_equal(load(store, key_a, 3, &damaged), 3);
+        dpa_store_close(store);
+    }
+}
+
+/* What was stored before a disk is full is safe. */
+static void full_disk(void **state) {
+    (void)state;
+    static char words[20000];
+    int64_t row = 0;
+    uint64_t damaged = 0;
+    dpa_store *store = open_store(DPA_STORE_WRITE);
+    put(store, key_a, 0, 3);
+    assert_ok(dpa__store_execute(store, "PRAGMA max_page_count=1", "x", &err)); /* as it is */
+    assert_ok(dpa__store_begin(store, &err));
+    assert_ok(
+        dpa__store_stage(store, &(dpa__stage_row){key_a, NULL, "audit.yaml", 0, 9}, &row, &err));
+    memset(words, 'w', sizeof words - 1);
+    const dpa__ended end = {.index = 5, .end = DPA_TRIAL_PLAYED, .said = words};
+    assert_int_equal(dpa__store_put(store, row, key_a, &end, &err), DPA_IO);
+    assert_non_null(strstr(err.text, "the disk is full: what was stored before is safe"));
+    dpa__store_rollback(store);
+    assert_int_equal(load(store, key_a, 9, &damaged), 3);
+    assert_int_equal(damaged, 0);
+    dpa_store_close(store);
+}
+
+/* Other files stay as they are. */
+static void foreign_files(void **state) {
+    (void)state;
+    static const char text[] = "this is a text of some length, and not at all a store of trials";
+    for (int is_text = 0; is_text < 2; ++is_text)
+        for (int mode = 0; mode < 2; ++mode) {
+            dpa_store *store = NULL;
+            sqlite3 *db = NULL;
+            struct stat before, after;
+            remove_store();
+            if (is_text) {
+                assert_ok(dpa__file_write(path, text, sizeof text - 1, &err));
+            } else {
+                assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+                assert_int_equal(sqlite3_exec(db, "CREATE TABLE t(x)", NULL, NULL, NULL),
+                                 SQLITE_OK);
+                (void)sqlite3_close(db);
+            }
+            assert_int_equal(stat(path, &before), 0);
+            assert_int_equal(
+                dpa_store_open(path, mode ? DPA_STORE_WRITE : DPA_STORE_READ, &store, &err),
+                DPA_BAD_INPUT);
+            assert_null(store);
+            assert_string_equal(err.text,
+                                is_text ? "not a store of dpaudit (an SQLite file was expected)"
+                                        : "an SQLite file, but not a store of dpaudit");
+            assert_int_equal(stat(path, &after), 0);
+            assert_int_equal(after.st_size, before.st_size);
+            assert_true(after.st_mtim.tv_sec == before.st_mtim.tv_sec &&
+                        after.st_mtim.tv_nsec == before.st_mtim.tv_nsec);
+            assert_int_equal(dpa__store_is_locked(path), 0);
+        }
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fresh, clean)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(keeps),     TEST(failures),       TEST(ends_without_numbers),
-        TEST(damage),    TEST(one_writer),     TEST(killed),
-        TEST(versions),  TEST(status_of_runs), TEST(frozen),
-        TEST(version_3), TEST(adopts),         TEST(killed_while_adopting)};
+        TEST(keeps),        TEST(failures),       TEST(ends_without_numbers),
+        TEST(damage),       TEST(one_writer),     TEST(killed),
+        TEST(versions),     TEST(status_of_runs), TEST(frozen),
+        TEST(version_3),    TEST(adopts),         TEST(killed_while_adopting),
+        TEST(shared_disks), TEST(full_disk),      TEST(foreign_files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
