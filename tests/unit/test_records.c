@@ -3,8 +3,10 @@
  * failures, events, and the logs of running trials. */
 #include "check.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "base/write.h"
 #include "run/health.h"
@@ -15,6 +17,19 @@
 static dpa_error err;
 static char folder[] = "/tmp/dpaudit_records_XXXXXX";
 static const char some_key[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+/* A disk that takes a few bytes at a time, and is interrupted first. */
+static size_t taken_at_once = SIZE_MAX;
+static int interruptions;
+
+ssize_t write(int fd, const void *from, size_t size) {
+    if (interruptions > 0) {
+        --interruptions;
+        errno = EINTR;
+        return -1;
+    }
+    return syscall(SYS_write, fd, from, size < taken_at_once ? size : taken_at_once);
+}
 
 static const char *in_folder(const char *name) {
     static char path[16][160];
@@ -397,7 +412,11 @@ static void events(void **state) {
     assert_text(line, "state", "stopped");
     json_decref(line);
     dpa__events_end(&e, &all, DPA_IO);
+    taken_at_once = 7;
+    interruptions = 2;
     dpa__events_close(&e);
+    taken_at_once = SIZE_MAX;
+    assert_int_equal(interruptions, 0);
     line = last_line(path, 5);
     assert_text(line, "state", "stopped");
     json_decref(line);
