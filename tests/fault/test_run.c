@@ -16,7 +16,7 @@ static dpa_error err;
 static char path[64];
 
 static void remove_store(void) {
-    static const char *const ends[] = {"", "-wal", "-shm", ".lock"};
+    static const char *const ends[] = {"", "-wal", "-shm", ".lock", ".status.json"};
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; ++i) {
         char file[96];
         (void)snprintf(file, sizeof file, "%s%s", path, ends[i]);

@@ -106,7 +106,7 @@ static dpa_game game = {.experiment = &experiment, .rules = &rules};
 
 static int fresh(void **state) {
     (void)state;
-    static const char *const ends[] = {"", "-wal", "-shm", ".lock"};
+    static const char *const ends[] = {"", "-wal", "-shm", ".lock", ".status.json"};
     (void)snprintf(path, sizeof path, "/tmp/dpa_run_%d.db", (int)getpid());
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; ++i) {
         char file[96];
@@ -315,6 +315,11 @@ static void mean_duration(void **state) {
     assert_int_equal(unlink(file), 0);
 }
 
+static void assert_nothing(const dpa_evidence *e) {
+    assert_true(e->kind == DPA_EVIDENCE_COUNTS && e->array_count + e->fact_count == 0);
+    assert_null(e->protocol);
+}
+
 static void budgets(void **state) {
     (void)state;
     dpa_run_opts opts = options();
@@ -334,7 +339,10 @@ static void budgets(void **state) {
     opts.seconds = 0.0;
     memset(&evidence, 1, sizeof evidence);
     assert_int_equal(dpa_run_play(&opts, &game, &evidence, &s, &err), DPA_BAD_ARGUMENT);
-    dpa__evidence_clear(&evidence); /* nothing is in it */
+    assert_nothing(&evidence);
+    memset(&evidence, 1, sizeof evidence);
+    assert_int_equal(dpa_run_collect(&opts, &game, &evidence, &s, &err), DPA_BAD_ARGUMENT);
+    assert_nothing(&evidence);
     opts = good;
     opts.timeout = -1.0;
     assert_int_equal(dpa_run_play(&opts, &game, &evidence, &s, &err), DPA_BAD_ARGUMENT);

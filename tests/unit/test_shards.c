@@ -120,7 +120,7 @@ static void empty(const char *folder) {
 
 static int fresh(void **state) {
     (void)state;
-    static const char *const ends[] = {"", "-wal", "-shm", ".lock"};
+    static const char *const ends[] = {"", "-wal", "-shm", ".lock", ".status.json"};
     (void)snprintf(path, sizeof path, "/tmp/dpa_shards_%d.db", (int)getpid());
     (void)snprintf(files, sizeof files, "/tmp/dpa_shards_%d", (int)getpid());
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; ++i) {
