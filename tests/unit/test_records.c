@@ -18,7 +18,7 @@ static dpa_error err;
 static char folder[] = "/tmp/dpaudit_records_XXXXXX";
 static const char some_key[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
-/* A disk that takes a few bytes at a time, and is interrupted first. */
+/* A disk that takes one byte at a time, and is interrupted first. */
 static size_t taken_at_once = SIZE_MAX;
 static int interruptions;
 
@@ -123,6 +123,9 @@ static void same_bytes(void **state) {
     }
     assert_int_equal(dpa__record_find((const unsigned char *)"d", 1), 1);
     assert_int_equal(dpa__record_find((const unsigned char *)"", 0), 0);
+    /* one that has only begun is found, and no byte beyond the last is looked at */
+    assert_int_equal(dpa__record_find((const unsigned char *)"xdpaudit-trial 1 ", 17), 1);
+    assert_int_equal(dpa__record_find((const unsigned char *)"xdpaudit-trial 1 ", 16), 16);
 }
 
 /* The head as the format's description has it. */
@@ -412,7 +415,7 @@ static void events(void **state) {
     assert_text(line, "state", "stopped");
     json_decref(line);
     dpa__events_end(&e, &all, DPA_IO);
-    taken_at_once = 7;
+    taken_at_once = 1;
     interruptions = 2;
     dpa__events_close(&e);
     taken_at_once = SIZE_MAX;

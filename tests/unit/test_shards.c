@@ -4,6 +4,7 @@
 #include "check.h"
 
 #include <dirent.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/write.h"
@@ -11,6 +12,7 @@
 #include "evidence/evidence.h"
 #include "game/rules.h"
 #include "run/record.h"
+#include "run/schedule.h"
 
 enum { FIRST = 7, SECOND = 5 };
 
@@ -317,13 +319,22 @@ static void doubles(void **state) {
 }
 
 typedef struct texts {
-    int count;
+    int count, machine;
     char place[64], reason[64], said[64];
+    size_t lengths[3];
 } texts;
+
+static size_t length_of(const char *text) {
+    return text != NULL ? strlen(text) : 0;
+}
 
 static int keep_texts(void *user, const dpa_store_entry *t) {
     texts *out = user;
     ++out->count;
+    out->machine += t->machine;
+    out->lengths[0] = length_of(t->place);
+    out->lengths[1] = length_of(t->reason);
+    out->lengths[2] = length_of(t->said);
     (void)snprintf(out->place, sizeof out->place, "%s", t->place != NULL ? t->place : "-");
     (void)snprintf(out->reason, sizeof out->reason, "%s", t->reason != NULL ? t->reason : "-");
     (void)snprintf(out->said, sizeof out->said, "%s", t->said != NULL ? t->said : "-");
@@ -361,9 +372,43 @@ static void words_of_failures(void **state) {
     assert_ok(dpa_store_failures(store, NULL, keep_texts, &read, &err));
     dpa_store_close(store);
     assert_int_equal(read.count, 1);
+    assert_int_equal(read.machine, 0);
     assert_string_equal(read.place, "here");
     assert_string_equal(read.reason, "why");
     assert_string_equal(read.said, said);
+}
+
+/* However long any of its texts is, and beside which others; it says whether the machine failed. */
+static void long_words(void **state) {
+    enum { LONG = 100000 };
+    static char text[LONG + 1];
+    memset(text, 't', LONG);
+    for (int k = 0; k < 6; ++k) {
+        dpa__record r = {.stage = 0, .end = k < 3 ? DPA_TRIAL_FAILED : DPA_TRIAL_LOST};
+        size_t *const sizes[] = {&r.place_size, &r.reason_size, &r.said_size};
+        char file[128];
+        dpa__text record = {0};
+        dpa_store *store;
+        texts read = {0};
+        (void)fresh(state);
+        assert_int_equal(mkdir(files, 0777), 0);
+        dpa__stage stage = {.number = 0};
+        const dpa_values brief = {0};
+        assert_ok(dpa__stage_find(&game, &stage, &brief, NULL, &err));
+        memcpy(r.key, stage.key, sizeof r.key);
+        r.place = r.reason = r.said = text;
+        for (int i = 0; i < 3; ++i) *sizes[i] = i == k % 3 ? LONG : 5;
+        dpa__record_put(&record, &r);
+        (void)snprintf(file, sizeof file, "%s/a.dpt", files);
+        assert_ok(dpa__file_write(file, record.data, record.length, &err));
+        dpa__text_free(&record);
+        assert_import(0, 7, k < 3, k < 3, k < 3 ? "1-6" : "0-6");
+        assert_ok(dpa_store_open(path, DPA_STORE_READ, &store, &err));
+        assert_ok(dpa_store_failures(store, NULL, keep_texts, &read, &err));
+        dpa_store_close(store);
+        assert_true(read.count == 1 && read.machine == (k >= 3));
+        for (int i = 0; i < 3; ++i) assert_int_equal(read.lengths[i], i == k % 3 ? LONG : 5);
+    }
 }
 
 /* Another game's brief is refused, and so is a folder that cannot be. */
@@ -384,6 +429,13 @@ static void others(void **state) {
     dpa_import_summary none;
     assert_int_equal(dpa_import(&opts, "/dev/null/x", &game, &none, &err), DPA_BAD_INPUT);
     assert_null(none.ranges);
+    char brief[128]; /* a folder where the brief of the next stage should be */
+    (void)snprintf(brief, sizeof brief, "%s/stage-2.brief", files);
+    assert_int_equal(unlink(brief), 0);
+    assert_int_equal(mkdir(brief, 0777), 0);
+    assert_int_equal(dpa_import(&opts, files, &game, &none, &err), DPA_IO);
+    assert_null(none.ranges);
+    assert_int_equal(rmdir(brief), 0);
 }
 
 static int stop_after_two(void *user, const char *what, double done, double total) {
@@ -420,11 +472,13 @@ static int tidy(void **state) {
 }
 
 int main(void) {
+    (void)alarm(120); /* a share that never ends has failed */
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup(array, fresh),
                                        cmocka_unit_test_setup(arms, fresh),
                                        cmocka_unit_test_setup(single, fresh),
                                        cmocka_unit_test_setup(failures, fresh),
                                        cmocka_unit_test_setup(words_of_failures, fresh),
+                                       cmocka_unit_test_setup(long_words, fresh),
                                        cmocka_unit_test_setup(doubles, fresh),
                                        cmocka_unit_test_setup(others, fresh),
                                        cmocka_unit_test_setup(stopped, fresh)};

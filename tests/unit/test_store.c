@@ -88,6 +88,16 @@ static uint64_t load(dpa_store *store, const char *key, uint64_t count, uint64_t
     return loaded;
 }
 
+static int see_trial(void *user, const dpa_store_entry *entry) {
+    assert_true(entry->end == DPA_TRIAL_PLAYED && !entry->damaged);
+    assert_true(entry->seconds == 0.25 && isnan(entry->time));
+    assert_string_equal(entry->place, "hydra slot 3");
+    assert_string_equal(entry->said != NULL ? entry->said : "-", entry->index == 1 ? "hello" : "-");
+    assert_null(entry->reason);
+    ++*(int *)user;
+    return 0;
+}
+
 static void keeps(void **state) {
     (void)state;
     uint64_t damaged = 0, others = 0;
@@ -104,6 +114,11 @@ static void keeps(void **state) {
     assert_int_equal(others, 4);
     dpa_store_close(store);
     store = open_store(DPA_STORE_READ);
+    int seen = 0;
+    assert_ok(dpa_store_trials(store, key_a, see_trial, &seen, &err));
+    assert_int_equal(seen, 12);
+    assert_ok(dpa_store_trials(store, NULL, see_trial, &seen, &err));
+    assert_int_equal(seen, 12 + 16);
     dpa_store_stages stages;
     assert_ok(dpa_store_list(store, &stages, &err));
     assert_int_equal(stages.count, 2);
