@@ -385,9 +385,11 @@ static void leftovers(void **state) {
     char folder[3][96], other[96];
     for (size_t i = 0; i < 3; ++i) {
         (void)snprintf(folder[i], sizeof folder[i], "%s%s", path, tails[i]);
+        (void)rmdir(folder[i]); /* of another process of this number */
         assert_int_equal(mkdir(folder[i], 0777), 0);
     }
     (void)snprintf(other, sizeof other, "%s.scratch-of-others", path);
+    (void)rmdir(other);
     assert_int_equal(mkdir(other, 0777), 0);
     opts.worker = worker;
     opts.workers = 1;

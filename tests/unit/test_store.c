@@ -456,12 +456,11 @@ static void status_of_runs(void **state) {
  * written, which root always can), in a folder whose name a URI would split. */
 static void frozen(void **state) {
     (void)state;
-    char folder[32], shared[96];
+    char folder[] = "/tmp/dpa?%20#XXXXXX", shared[96];
     uint64_t damaged = 0;
-    (void)snprintf(folder, sizeof folder, "/tmp/dpa?%%20#%d", (int)getpid());
+    assert_non_null(mkdtemp(folder));
     (void)snprintf(path, sizeof path, "%s/store.db", folder);
     (void)snprintf(shared, sizeof shared, "%s-shm", path);
-    assert_int_equal(mkdir(folder, 0777), 0);
     dpa_store *store = open_store(DPA_STORE_WRITE);
     put(store, key_a, 0, 3);
     dpa_store_close(store);
