@@ -72,8 +72,8 @@ typedef struct dpa__measuring {
     const dpa_scores *scores;
     double p;
     dpa_quality *out;
-    dpa_status status[DPA__QUALITY_TASKS];
-    dpa_error error[DPA__QUALITY_TASKS];
+    dpa_status status;
+    dpa_error error;
 } dpa__measuring;
 dpa_status dpa__quality_begin(const dpa_scores *scores, const dpa_request *request,
                               dpa_quality *out, dpa__measuring *m, dpa_error *err) DPA_MUST_USE;

@@ -68,17 +68,41 @@ typedef struct comparison {
     double won, lost;
 } comparison;
 
-static comparison compare_classes(const dpa_scores *s) {
+/* A thread's share of the members. */
+typedef struct part {
+    const dpa_scores *scores;
+    size_t first, end;
+    comparison found;
+} part;
+
+static int compare_part(void *user, size_t task) {
+    part *p = (part *)user + task;
+    const dpa_scores *s = p->scores;
     comparison c = {0, 0, 0};
     size_t below = 0, upto = 0;
-    for (size_t i = 0; i < s->members; ++i) {
+    if (p->first > 0)
+        below =
+            s->nonmembers - dpa__count_at_least(s->nonmember, s->nonmembers, s->member[p->first]);
+    for (size_t i = p->first; i < p->end; ++i) {
         while (below < s->nonmembers && s->nonmember[below] < s->member[i]) ++below;
-        while (upto < s->nonmembers && s->nonmember[upto] <= s->member[i]) ++upto;
+        if (upto < below) upto = below;
+        while (upto < s->nonmembers && s->nonmember[upto] == s->member[i]) ++upto;
         c.tied += upto > below;
         c.won += (double)below;
         c.lost += (double)(s->nonmembers - upto);
     }
-    return c;
+    p->found = c;
+    return 0;
+}
+
+static comparison compare_classes(const dpa_scores *s, unsigned threads) {
+    const size_t half = threads > 1 ? s->members / 2 : 0;
+    part parts[] = {{s, half, s->members, {0, 0, 0}}, {s, 0, half, {0, 0, 0}}};
+    if (half == 0 || dpa__parallel(2, 2, compare_part, parts, NULL) != DPA_OK)
+        for (size_t i = 0; i < 2; ++i) (void)compare_part(parts, i);
+    return (comparison){parts[0].found.tied + parts[1].found.tied,
+                        parts[0].found.won + parts[1].found.won,
+                        parts[0].found.lost + parts[1].found.lost};
 }
 
 /* A class that is made ready: NaN counts against the attack. */
@@ -134,7 +158,7 @@ static dpa_status lint_sign(const dpa_scores *s, const comparison *c, dpa_lints 
 }
 
 dpa_status dpa__scores_lint_sign(const dpa_scores *s, dpa_lints *lints, dpa_error *err) {
-    const comparison c = compare_classes(s);
+    const comparison c = compare_classes(s, 1);
     return lint_sign(s, &c, lints, err);
 }
 
@@ -195,15 +219,15 @@ static dpa_status lint_copies(const dpa_scores *s, const char *const names[2], s
 dpa_status dpa__scores_lint_copies(const dpa_scores *s, const char *const names[2],
                                    dpa_lints *lints, dpa_error *err) {
     const size_t again = repeats(s->member, s->members) + repeats(s->nonmember, s->nonmembers);
-    return lint_copies(s, names, compare_classes(s).tied, again, lints, err);
+    return lint_copies(s, names, compare_classes(s, 1).tied, again, lints, err);
 }
 
 /* ── both classes ────────────────────────────────────────────────────────────────────────── */
 
-static dpa_status lint_classes(const dpa_scores *s, size_t again, dpa_lints *lints,
-                               dpa_error *err) {
+static dpa_status lint_classes(const dpa_scores *s, size_t again, unsigned threads,
+                               dpa_lints *lints, dpa_error *err) {
     static const char *const names[] = {"members", "non-members"};
-    const comparison c = compare_classes(s);
+    const comparison c = compare_classes(s, threads);
     if (c.tied > 0)
         DPA_TRY(
             dpa__lints_add(lints, err, "ties",
@@ -247,7 +271,7 @@ static dpa_status prepare(const dpa_scores *given, dpa_scores *s, unsigned threa
     }
     s->is_sorted = 1;
     DPA_TRY(lint_values(sides, lints, err));
-    return lint_classes(s, sides[0].again + sides[1].again, lints, err);
+    return lint_classes(s, sides[0].again + sides[1].again, threads, lints, err);
 }
 
 dpa_status dpa__scores_prepare_here(dpa_scores *s, dpa_lints *lints, dpa_error *err) {

@@ -50,6 +50,12 @@ static int has_lint(const dpa_lints *lints, const char *code) {
     return 0;
 }
 
+static int says(const dpa_lints *lints, const char *words) {
+    for (size_t i = 0; i < lints->count; ++i)
+        if (strstr(lints->items[i].text, words) != NULL) return 1;
+    return 0;
+}
+
 static void lint(const double *in, size_t m, const double *out, size_t n, const char *code,
                  int expected) {
     dpa_scores scores;
@@ -83,6 +89,37 @@ static void lints(void **state) {
     for (int i = 0; i < 100; ++i) in[i] = 1; /* equal scores are no sign of anything */
     lint(in, 100, in, 100, "sign", 0);
     lint(in, 100, in, 100, "ties", 1);
+}
+
+/* Members with the score of a non-member, and pairs won, counted one by one, beside what two
+ * threads find: each takes half of the members, also where a tie lies across the middle. */
+static void classes_by_halves(void **state) {
+    (void)state;
+    for (size_t m = 1; m <= 40; ++m)
+        for (unsigned threads = 1; threads <= 3; ++threads) {
+            double in[40], out[60];
+            size_t tied = 0, won = 0, equal = 0;
+            for (size_t i = 0; i < m; ++i) in[i] = (double)((i * 7 + m) % 11) - 6;
+            for (size_t j = 0; j < 60; ++j) out[j] = (double)(j * 5 % 13);
+            for (size_t i = 0; i < m; ++i) {
+                const size_t before = equal;
+                for (size_t j = 0; j < 60; ++j) won += in[i] > out[j], equal += in[i] == out[j];
+                tied += equal > before;
+            }
+            const dpa_scores given = {
+                .member = in, .nonmember = out, .members = m, .nonmembers = 60};
+            dpa_scores scores;
+            dpa_lints lints = {0};
+            char ties[80] = "", sign[80] = "";
+            assert_ok(dpa__scores_prepare(&given, threads, &scores, &lints, NULL));
+            (void)snprintf(ties, sizeof ties, "%zu members share", tied);
+            (void)snprintf(sign, sizeof sign, "(AUC %.3f)",
+                           ((double)won + 0.5 * (double)equal) / (60.0 * (double)m));
+            assert_int_equal(says(&lints, ties), tied > 0);
+            assert_true(says(&lints, sign) || m < 11);
+            dpa__lints_free(&lints);
+            dpa__scores_free(&scores);
+        }
 }
 
 /* Fewer than twenty different scores may come in twos by chance; failed trials always do. */
@@ -448,6 +485,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sorts),
         cmocka_unit_test(lints),
+        cmocka_unit_test(classes_by_halves),
         cmocka_unit_test(copied_rows),
         cmocka_unit_test(constant_scores),
         cmocka_unit_test(the_same_in_both_classes),

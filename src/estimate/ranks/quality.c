@@ -10,13 +10,13 @@
  * Balanced accuracy of the best threshold: the Dvoretzky–Kiefer–Wolfowitz inequality for both
  * classes, valid for every threshold. */
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/rng.h"
-#include "estimate/rates/roc.h"
 #include "estimate/scores.h"
 #include "evidence/evidence.h"
 #include "math/dist.h"
@@ -32,7 +32,8 @@ static void placements(const double *score, size_t count, const double *other, s
     size_t below = 0, upto = 0;
     for (size_t i = 0; i < count; ++i) {
         while (below < others && other[below] < score[i]) ++below;
-        while (upto < others && other[upto] <= score[i]) ++upto;
+        if (upto < below) upto = below;
+        while (upto < others && other[upto] == score[i]) ++upto;
         out[i] = 0.5 * (double)(below + upto) / (double)others;
     }
 }
@@ -193,34 +194,42 @@ static void measure_tpr(const dpa_scores *s, double p, double fpr, dpa_measure *
     out->upper = dpa__cp_upper((double)c.tp, n, 0.5 * p);
 }
 
-static dpa_status measure_accuracy(const dpa_scores *s, double p, dpa_quality *out,
-                                   dpa_error *err) {
+/* The best threshold is a member's score: between two of them only non-members pass. Of equally
+ * good ones it is the highest; if none beats a guess, the lowest with as few false positives as the
+ * highest member has. */
+static void best_threshold(const dpa_scores *s, dpa_quality *out) {
+    const double m = (double)s->members, n = (double)s->nonmembers;
+    size_t i = s->members, j = s->nonmembers, first = SIZE_MAX;
+    out->accuracy.value = 0.5;
+    while (i > 0) {
+        const double threshold = s->member[i - 1];
+        while (j > 0 && s->nonmember[j - 1] >= threshold) --j;
+        while (i > 0 && s->member[i - 1] == threshold) --i;
+        const double value = 1 - 0.5 * ((double)i / m + (double)(s->nonmembers - j) / n);
+        if (first == SIZE_MAX) first = j;
+        if (value > out->accuracy.value || (out->accuracy.value == 0.5 && j == first))
+            out->threshold = threshold;
+        out->accuracy.value = fmax(out->accuracy.value, value);
+    }
+}
+
+static void measure_accuracy(const dpa_scores *s, double p, dpa_quality *out) {
     const double m = (double)s->members, n = (double)s->nonmembers;
     const double each = -expm1(0.5 * log1p(-p)); /* independent classes */
     const double off = 0.5 * (sqrt(log(2 / each) / (2 * m)) + sqrt(log(2 / each) / (2 * n)));
-    dpa__roc roc;
-    dpa_status status = dpa__roc_of(s, &roc, err);
-    if (status != DPA_OK) return status;
-    out->accuracy.value = 0.5;
-    out->threshold = roc.count > 0 ? roc.items[0].threshold : (double)NAN;
-    for (size_t i = 0; i < roc.count; ++i) {
-        const double value = 1 - 0.5 * ((double)roc.items[i].fn / m + (double)roc.items[i].fp / n);
-        if (value <= out->accuracy.value) continue;
-        out->accuracy.value = value;
-        out->threshold = roc.items[i].threshold;
-    }
+    best_threshold(s, out);
     out->accuracy.lower = fmax(out->accuracy.value - off, 0);
     out->accuracy.upper = fmin(out->accuracy.value + off, 1);
-    dpa__roc_free(&roc);
-    return DPA_OK;
 }
 
+/* The longer task first, so that it does not end alone. */
 int dpa__quality_task(void *user, size_t task) {
     dpa__measuring *m = user;
     influence shape;
-    m->status[task] = task == 0
-                          ? measure_accuracy(m->scores, m->p, m->out, &m->error[task])
-                          : measure_auc(m->scores, m->p, &m->out->auc, &shape, &m->error[task]);
+    if (task == 0)
+        m->status = measure_auc(m->scores, m->p, &m->out->auc, &shape, &m->error);
+    else
+        measure_accuracy(m->scores, m->p, m->out);
     return 0;
 }
 
@@ -238,11 +247,8 @@ dpa_status dpa__quality_begin(const dpa_scores *s, const dpa_request *request, d
 }
 
 dpa_status dpa__quality_end(const dpa__measuring *m, dpa_error *err) {
-    for (size_t i = 0; i < DPA__QUALITY_TASKS; ++i) {
-        if (m->status[i] != DPA_OK && err != NULL) *err = m->error[i];
-        DPA_TRY(m->status[i]);
-    }
-    return DPA_OK;
+    if (m->status != DPA_OK && err != NULL) *err = m->error;
+    return m->status;
 }
 
 dpa_status dpa__scores_quality(const dpa_scores *s, const dpa_request *request, dpa_quality *out,
