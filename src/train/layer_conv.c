@@ -50,16 +50,25 @@ static float *padded_line(const dpa__layer *layer, float *padded, size_t i) {
     return padded + ((i + layer->pad) * width + layer->pad) * layer->in.channels;
 }
 
+/* The image with its border of zeros: above it, after each line (the right border and the left one
+ * of the next) and below. */
+static void pad_image(const dpa__layer *layer, const float *x, float *padded) {
+    const size_t line = layer->in.width * layer->in.channels, last = layer->in.height - 1;
+    const size_t ends = (size_t)(padded_line(layer, padded, 0) - padded);
+    const size_t between = 2 * layer->pad * layer->in.channels;
+    memset(padded, 0, ends * sizeof *padded);
+    for (size_t i = 0; i <= last; ++i) {
+        float *to = padded_line(layer, padded, i);
+        memcpy(to, x + i * line, line * sizeof *x);
+        memset(to + line, 0, (i < last ? between : ends) * sizeof *to);
+    }
+}
+
 /* x [height × width × channels] → patches [positions × depth], with 0 outside the image. An image
  * without padding is read where it is: what lies after it is of the same arena. */
 static void patches_of(const dpa__layer *layer, const float *x, float *padded, float *patches) {
-    const size_t line = layer->in.width * layer->in.channels;
     const dpa__windows windows = windows_of(layer);
-    if (layer->pad > 0) {
-        memset(padded, 0, padded_size(layer) * sizeof *padded);
-        for (size_t i = 0; i < layer->in.height; ++i)
-            memcpy(padded_line(layer, padded, i), x + i * line, line * sizeof *x);
-    }
+    if (layer->pad > 0) pad_image(layer, x, padded);
     dpa__copy_windows(layer->pad > 0 ? padded : x, &windows, patches);
 }
 

@@ -127,18 +127,19 @@ static void gradient(const dpa__layer *layer, const float *x, const float *dy, s
 /* Norms of the gradients of groups: 2·channels numbers each, small enough to write out. */
 static void norms(const dpa__layer *layer, const float *x, const float *dy,
                   const dpa__groups *groups, double *norm2, float *kept, float *scratch) {
-    (void)kept;
     float *buffer = scratch + (2 * DOUBLES + FLOATS) * layer->in.channels;
     for (size_t g = 0; g < groups->count; ++g) {
         const size_t first = groups->start[g], rows = groups->start[g + 1] - first;
-        memset(buffer, 0, layer->weights * sizeof *buffer);
-        gradient(layer, x + first * layer->in_size, dy + first * layer->in_size, rows, buffer,
+        float *grad = kept != NULL ? kept + g * layer->weights : buffer;
+        memset(grad, 0, layer->weights * sizeof *grad);
+        gradient(layer, x + first * layer->in_size, dy + first * layer->in_size, rows, grad,
                  scratch);
-        norm2[g] += dpa__sum_squares(buffer, layer->weights);
+        norm2[g] += dpa__sum_squares(grad, layer->weights);
     }
 }
 
 const dpa__layer_type dpa__layer_norm = {.name = "norm",
+                                         .keeps = 1,
                                          .scratch = scratch_size,
                                          .forward = forward,
                                          .backward = backward,
