@@ -4,6 +4,7 @@
 #include "prepared.h"
 
 #include "base/rng.h"
+#include "base/text.h"
 #include "estimate/rates/roc.h"
 #include "estimate/scores.h"
 #include "evidence/evidence.h"
@@ -113,8 +114,8 @@ static void classes_by_halves(void **state) {
             char ties[80] = "", sign[80] = "";
             assert_ok(dpa__scores_prepare(&given, threads, &scores, &lints, NULL));
             (void)snprintf(ties, sizeof ties, "%zu members share", tied);
-            (void)snprintf(sign, sizeof sign, "(AUC %.3f)",
-                           ((double)won + 0.5 * (double)equal) / (60.0 * (double)m));
+            (void)dpa__print(sign, sizeof sign, "(AUC %.3f)",
+                             ((double)won + 0.5 * (double)equal) / (60.0 * (double)m));
             assert_int_equal(says(&lints, ties), tied > 0);
             assert_true(says(&lints, sign) || m < 11);
             dpa__lints_free(&lints);
