@@ -56,7 +56,10 @@ static dpa_status sample_of(const dpa_evidence *e, sample *out, dpa_error *err) 
             (dpa_cosines){in->items, in->count, none->items, none->count, e->dim, direction, 1};
     if (last == NULL && out->rounds.observed == NULL && dpa__evidence_find(e, "members") == NULL)
         return dpa__fail(err, DPA_BAD_INPUT, "cosines: final, or observed and unobserved");
-    return DPA_OK;
+    if (out->rounds.unobserved == NULL || e->path[1][0] == '\0') return DPA_OK;
+    dpa_cosine_fit fit; /* a number that is no cosine is the second file's */
+    return dpa__name_place(dpa__cosine_fit_sample(none->items, none->count, &fit, err), e->path[1],
+                           err);
 }
 
 /* ── rows ────────────────────────────────────────────────────────────────────────────── */

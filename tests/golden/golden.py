@@ -69,6 +69,7 @@ def prepare(folder):
     (folder / "cosines.txt").write_text("".join(f"{(i * 77 % 200 - 99.5) / 10000 + 0.03!r}\n" for i in range(200)))
     for n in (29, 30):
         (folder / f"cosines{n}.txt").write_text("".join(f"{(i * 77 % 200 - 99.5) / 10000 + 0.03!r}\n" for i in range(n)))
+    (folder / "no-cosine.txt").write_text("0.1\n2\n")
     (folder / "null.txt").write_text("".join(f"{(i * 77 % 200 - 99.5) / 10000!r}\n" for i in range(200)))
     (folder / "losses-sites.csv").write_text("loss,member,site\n" + "".join(
         f"{0.2 + (i * 37 % 100) / 100 * (1 if i % 2 else 1.5)!r},{i % 2},{'north' if i % 5 else 'south'}\n" for i in range(240)))
