@@ -2,6 +2,7 @@
 /* Stores, messages, command lines and whole runs with their first, second, … allocation failing.
  * SQLite's own allocations are not among them. */
 #include "check.h"
+#include "stores.h"
 
 #include "fault/alloc.h"
 
@@ -14,15 +15,6 @@
 
 static dpa_error err;
 static char path[64];
-
-static void remove_store(void) {
-    static const char *const ends[] = {"", "-wal", "-shm", ".lock", ".status.json"};
-    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; ++i) {
-        char file[96];
-        (void)snprintf(file, sizeof file, "%s%s", path, ends[i]);
-        (void)unlink(file);
-    }
-}
 
 static void words_and_messages(void **state) {
     (void)state;
@@ -83,7 +75,7 @@ static void runs(void **state) {
     for (long n = 0, hits = 1; hits > 0; ++n) {
         dpa_evidence evidence;
         dpa_run_summary summary;
-        remove_store();
+        remove_store(path);
         fault_hits = 0;
         fault_left = n;
         const dpa_status status = dpa_run_play(&opts, &game, &evidence, &summary, &err);
@@ -141,7 +133,7 @@ static void reading(void **state) {
     FAULT_EVERY(status, dpa_run_collect(&opts, &game, &evidence, &summary, &err),
                 dpa__evidence_clear(&evidence));
     assert_int_equal(summary.stored, 3);
-    remove_store();
+    remove_store(path);
 }
 
 int main(void) {

@@ -2,6 +2,7 @@
 /* What is rescued from a store: its trials, with long texts and many numbers, and the notes on
  * failures; no row of another shape, though it lies between them. */
 #include "check.h"
+#include "stores.h"
 
 #include "run/store.h"
 
@@ -12,14 +13,10 @@ static const char key[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
 
 static int clean(void **state) {
     (void)state;
-    static const char *const ends[] = {"", "-wal", "-shm", ".lock"};
     (void)snprintf(from, sizeof from, "/tmp/dpa_rescue_%d.db", (int)getpid());
     (void)snprintf(to, sizeof to, "/tmp/dpa_rescue_%d.new.db", (int)getpid());
-    for (size_t i = 0; i < 2 * sizeof ends / sizeof ends[0]; ++i) {
-        char name[96];
-        (void)snprintf(name, sizeof name, "%s%s", i % 2 == 0 ? from : to, ends[i / 2]);
-        (void)unlink(name);
-    }
+    remove_store(from);
+    remove_store(to);
     return 0;
 }
 

@@ -2,6 +2,7 @@
 /* Runs in this process with a game made for these tests: two stages, trials that fail when told
  * to. */
 #include "check.h"
+#include "stores.h"
 
 #include <sys/stat.h>
 
@@ -108,13 +109,8 @@ static dpa_game game = {.experiment = &experiment, .rules = &rules};
 
 static int fresh(void **state) {
     (void)state;
-    static const char *const ends[] = {"", "-wal", "-shm", ".lock", ".status.json"};
     (void)snprintf(path, sizeof path, "/tmp/dpa_run_%d.db", (int)getpid());
-    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; ++i) {
-        char file[96];
-        (void)snprintf(file, sizeof file, "%s%s", path, ends[i]);
-        (void)unlink(file);
-    }
+    remove_store(path);
     memset(&play, 0, sizeof play);
     return 0;
 }

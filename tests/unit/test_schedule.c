@@ -2,6 +2,7 @@
 /* The scheduler of a stage with slots that this test plays: what it hands out, when it waits, what
  * it stores and when it gives up. */
 #include "check.h"
+#include "stores.h"
 
 #include "base/error.h"
 #include "game/rules.h"
@@ -123,20 +124,11 @@ static int hear(void *user, const char *what, double done, double total) {
     return ++heard.calls == heard.stop_at;
 }
 
-static void remove_store(void) {
-    static const char *const tails[] = {"", "-wal", "-shm", ".lock", ".status.json"};
-    for (size_t i = 0; i < sizeof tails / sizeof tails[0]; ++i) {
-        char file[96];
-        (void)snprintf(file, sizeof file, "%s%s", path, tails[i]);
-        (void)unlink(file);
-    }
-}
-
 static int set_up(void **state) {
     (void)state;
     static char key[DPA_SHA256_SIZE];
     (void)snprintf(path, sizeof path, "/tmp/dpa_schedule_%d.db", (int)getpid());
-    remove_store();
+    remove_store(path);
     memset(&play, 0, sizeof play);
     memset(&heard, 0, sizeof heard);
     memset(ends, 0, sizeof ends);
@@ -165,7 +157,7 @@ static int tear_down(void **state) {
     (void)state;
     dpa_store_close(job.store);
     for (size_t i = 0; i < TRIALS; ++i) dpa_values_free(&items[i]);
-    remove_store();
+    remove_store(path);
     return 0;
 }
 

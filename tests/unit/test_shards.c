@@ -2,6 +2,7 @@
 /* Trials as files: what the processes of a job array write, and what is imported of it. The game is
  * that of test_run.c: two stages, trials that fail when told to. */
 #include "check.h"
+#include "stores.h"
 
 #include <dirent.h>
 #include <sys/stat.h>
@@ -122,14 +123,9 @@ static void empty(const char *folder) {
 
 static int fresh(void **state) {
     (void)state;
-    static const char *const ends[] = {"", "-wal", "-shm", ".lock", ".status.json"};
     (void)snprintf(path, sizeof path, "/tmp/dpa_shards_%d.db", (int)getpid());
     (void)snprintf(files, sizeof files, "/tmp/dpa_shards_%d", (int)getpid());
-    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; ++i) {
-        char file[96];
-        (void)snprintf(file, sizeof file, "%s%s", path, ends[i]);
-        (void)unlink(file);
-    }
+    remove_store(path);
     empty(files);
     (void)rmdir(files);
     memset(&play, 0, sizeof play);

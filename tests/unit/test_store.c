@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The store of trials: what is put can be read, once per key; locks; versions; damage. */
 #include "check.h"
+#include "stores.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -25,25 +26,16 @@ int statfs(const char *name, struct statfs *out) {
     return code;
 }
 
-static void remove_store(void) {
-    static const char *const ends[] = {"", "-wal", "-shm", ".lock", "-journal"};
-    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; ++i) {
-        char name[96];
-        (void)snprintf(name, sizeof name, "%s%s", path, ends[i]);
-        (void)unlink(name);
-    }
-}
-
 static int fresh(void **state) {
     (void)state;
     (void)snprintf(path, sizeof path, "/tmp/dpa_store_%d.db", (int)getpid());
-    remove_store();
+    remove_store(path);
     return 0;
 }
 
 static int clean(void **state) {
     (void)state;
-    remove_store();
+    remove_store(path);
     return 0;
 }
 
@@ -474,7 +466,7 @@ static void frozen(void **state) {
         dpa_store_close(store);
         assert_int_equal(is_folder ? chmod(folder, 0777) : unlink(shared), 0);
     }
-    remove_store();
+    remove_store(path);
     assert_int_equal(rmdir(folder), 0);
 }
 
@@ -487,7 +479,7 @@ static void shared_disks(void **state) {
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; ++i) {
         const int is_shared = i > 0 && i < 5;
         uint64_t damaged = 0;
-        remove_store();
+        remove_store(path);
         kind_of_disk = kinds[i];
         dpa_store *store = open_store(DPA_STORE_WRITE);
         kind_of_disk = 0;
@@ -529,7 +521,7 @@ static void foreign_files(void **state) {
             dpa_store *store = NULL;
             sqlite3 *db = NULL;
             struct stat before, after;
-            remove_store();
+            remove_store(path);
             if (is_text) {
                 assert_ok(dpa__file_write(path, text, sizeof text - 1, &err));
             } else {
