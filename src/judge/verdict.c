@@ -224,6 +224,12 @@ static void add_why_inconclusive(dpa__text *out, const dpa__verdict *v) {
                          v->must_detect);
 }
 
+/* A reason may be a sentence or a question, which has its own end. */
+static void end_sentence(dpa__text *out) {
+    const char last = out->length > 0 ? out->data[out->length - 1] : '\0';
+    if (last != '.' && last != '?') dpa__text_add(out, ".");
+}
+
 static void add_estimate_of(dpa__text *out, const dpa_report *report, const dpa_result *first) {
     const size_t models = models_like(report, first);
     double sum = 0.0, least = INFINITY, most = -INFINITY;
@@ -280,7 +286,7 @@ static void add_sentence(dpa__text *out, const dpa_report *report, const dpa_res
         add_claim(out, report);
         dpa__text_add(out, ": ");
         add_why_inconclusive(out, v);
-        if (out->length == 0 || out->data[out->length - 1] != '?') dpa__text_add(out, ".");
+        end_sentence(out);
         if (v->contradictions == 0) add_power(out, v);
         return;
     case DPA_NO_CLAIM:
